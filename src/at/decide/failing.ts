@@ -30,7 +30,7 @@ export function tellsOutput(o: Observed): boolean {
 export function failingStatus(o: Observed, view: PodView, status: AtStatus): AtStatus {
   const reason = atReason.commandFailing;
   const restarts = pastRestarts(status) + view.commandFailures - 1;
-  const before = o.at.status ?? {};
+  const before = toldOf(o, status);
   const isTold = waitingReason(before) === reason && (before.restarts ?? 0) >= restarts;
   const exitCode = isTold ? before.exitCode : view.last?.exitCode;
   const message = isTold ? (before.message ?? '') : clip(saidBy(view, tellsOutput(o)));
@@ -57,12 +57,18 @@ function failureText({ last }: PodView, exitCode: number | undefined): string {
   return `the command failed${exitCode === undefined ? '' : ` with exit code ${exitCode}`} and is started again`;
 }
 
-/** Tells the first failure. */
+/** Tells the first failure of an attempt, whatever the run has waited for since. */
 export function failingEvents(o: Observed, status: AtStatus): readonly EventRecord[] {
-  const isFirst =
-    waitingReason(status) === atReason.commandFailing && waitingReason(o.at.status) !== status.reason;
+  const before = toldOf(o, status);
+  const isTold = waitingReason(before) === atReason.commandFailing || before.exitCode !== undefined;
+  const isFirst = waitingReason(status) === atReason.commandFailing && !isTold;
   const note = findCondition(status.conditions, atCondition.launched)?.message ?? '';
   return isFirst ? [{ type: 'Warning', reason: atEvent.commandFailing, action: 'FollowPod', note }] : [];
+}
+
+/** What status tells already of the attempt that the new status is about. */
+function toldOf({ at: { status = {} } }: Observed, { attempts }: AtStatus): AtStatus {
+  return status.attempts === attempts ? status : {};
 }
 
 /** Why the command can never start, so that it is of no use to wait; undefined while it may. */

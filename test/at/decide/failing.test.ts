@@ -11,6 +11,7 @@ import {
   decideInParts as decide,
   dueTime,
   eventReasons,
+  evicted,
   exited,
   failed,
   inState,
@@ -85,6 +86,35 @@ describe('a command that fails and is started again', () => {
       assert.equal(told.status?.message, `no such table ${failures}`);
     }
     assert.deepEqual(seen, ['0 CommandFailing', '-', '-', '1', '-', '-', '2', '-', '-']);
+  });
+
+  it('warns once, also where its image could not be pulled again in between', () => {
+    let told = at;
+    const events: string[] = [];
+    const look = (pod: Pod) => {
+      const decision = decide(observing({ at: told, pod, now }));
+      events.push(`${decision.status?.reason}: ${eventReasons(decision)}`);
+      told = withStatus(told, decision.status);
+    };
+    const failed = failing(created(at), 1);
+    look(failed);
+    look(inState(failed, { waiting: { reason: 'ImagePullBackOff', message: 'gone' } }, 1, exited(3, '')));
+    look(failing(created(at), 2));
+    assert.deepEqual(events, [
+      'CommandFailing: CommandFailing (W)',
+      'ImagePullBackOff: ',
+      'CommandFailing: ',
+    ]);
+  });
+
+  it('warns again in the next attempt', () => {
+    const at = launched({ disruptionPolicy: 'Retry' });
+    const first = failing(created(at), 1);
+    const told = withStatus(at, decide(observing({ at, pod: first, now })).status);
+    const nextPod = failing(created(at, now, 2), 1, 'no such table 1 again');
+    const decision = decide(observing({ at: told, pod: evicted(first), nextPod, now: now + second }));
+    assert.equal(decision.status?.message, 'no such table 1 again');
+    assert.deepEqual(eventReasons(decision), ['Disrupted (W)', 'Launched', 'CommandFailing (W)']);
   });
 
   it('leaves no trace but its restarts when it succeeds after all', () => {
