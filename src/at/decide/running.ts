@@ -20,6 +20,9 @@ import { updatedStatus, withCause } from './run-status.ts';
  */
 const slowStartMs = 10_000;
 
+/** A start that is dated further ahead than this comes from a node whose clock is, in milliseconds. */
+const aheadMs = 2000;
+
 export interface Running {
   readonly launch: Attempt;
   readonly view: PodView;
@@ -56,7 +59,10 @@ export function steadyStatus(o: Observed, { view, run, status }: Running): AtSta
   const isWorthAWrite =
     startTime !== undefined &&
     status.startTime === undefined &&
-    (run.activeDeadlineSeconds !== undefined || startTime > launchTime + slowStartMs);
+    (run.activeDeadlineSeconds !== undefined ||
+      startTime > launchTime + slowStartMs ||
+      // Nothing but the first look tells how early it really was.
+      (view.startTime ?? 0) > o.now + aheadMs);
   return updatedStatus(o, status, isWorthAWrite ? { startTime: formatMilliTime(startTime) } : {});
 }
 

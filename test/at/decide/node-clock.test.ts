@@ -6,11 +6,15 @@ import {
   decideInParts as decide,
   dueTime,
   evicted,
+  inState,
   launched,
   observing,
   second,
   started,
   succeeded,
+  timeText,
+  withPodStatus,
+  withStatus,
 } from '../../fixtures/at.ts';
 
 describe('the start of a command', () => {
@@ -28,6 +32,30 @@ describe('the start of a command', () => {
     const pod = started(created(at), dueTime + 300 * second);
     const decision = decide(observing({ at, pod, now: dueTime + second }));
     assert.equal(decision.requeueAt, dueTime + 31 * second);
+  });
+});
+
+describe('the start of a command without a deadline', () => {
+  const at = launched();
+  const seenAt = dueTime + second;
+
+  it('is recorded when it is seen, where the clock of the node is ahead', () => {
+    const startedAt = dueTime + 300 * second;
+    const running = started(created(at), startedAt);
+    const seen = decide(observing({ at, pod: running, now: seenAt }));
+    assert.equal(seen.status?.startTime, '2030-01-31T09:00:01.000Z');
+    const told = withStatus(at, seen.status);
+    const again = decide(observing({ at: told, pod: running, now: seenAt + second }));
+    assert.deepEqual(again.status, told.status);
+    const terminated = { exitCode: 0, startedAt: timeText(startedAt), finishedAt: timeText(startedAt) };
+    const pod = withPodStatus(inState(running, { terminated }), { phase: 'Succeeded' });
+    const { status } = decide(observing({ at: told, pod, now: dueTime + 120 * second }));
+    assert.deepEqual([status?.outcome, status?.startTime], ['Succeeded', '2030-01-31T09:00:01.000Z']);
+  });
+
+  it('costs no write of its own where the clock of the node is right to a second or two', () => {
+    const { status } = decide(observing({ at, pod: started(created(at), seenAt + 2 * second), now: seenAt }));
+    assert.deepEqual(status, at.status);
   });
 });
 
