@@ -55,14 +55,24 @@ export interface WatcherRun {
   /** How many raises there ever were, and how many changes. */
   raiseCount: number;
   changeCount: number;
-  /** When a source got other keys while a change of it was owed: whether those had changed cannot be known. */
+  /**
+   * When a source got other keys while a change of it was owed, or was edited under the keys of before where these may not
+   * have reached a replica: whether what counts now has changed cannot be known.
+   */
   rekeyedAt: number | undefined;
+  /** The same of a change that the operator has recorded for that reason. */
+  presumedAt: number | undefined;
   /** When all was applied last: `pending` was cleared, or a change applied at once because no Pod matched. */
   appliedAt: number | undefined;
   /** When the status was written last by a client that is no replica. */
   forgedAt: number | undefined;
 }
 
+/**
+ * An edit of a watcher, or its deletion, may not have reached the sender for so long, in milliseconds: a watch is relied on
+ * for 90 s without a sign of life, and then there is the write itself.
+ */
+export const editUnseenFor = 100_000;
 /** In milliseconds. */
 const rememberedFor = 15 * 60_000;
 const keptChanges = 100;
@@ -136,6 +146,7 @@ export class Watchers {
         undone: [],
         idleEditAt: undefined,
         rekeyedAt: undefined,
+        presumedAt: undefined,
         raises: [],
       },
       ...{ raiseCount: 0, changeCount: 0, appliedAt: undefined, forgedAt: undefined },
@@ -187,7 +198,6 @@ export class Watchers {
         continue;
       if (owed.some((one) => one.kind === kind && one.name === name)) {
         run.rekeyedAt = time;
-        run.changeCount += 1;
         continue;
       }
       const content = contentOf(source, this.source(kind, metadata.namespace ?? '', name));
@@ -226,10 +236,16 @@ export class Watchers {
     this.#sight(run, time);
     if (change === 'ADDED') run.restoredAt = time;
     this.#undo(run, source, { object, change, time });
-    const now = contentOf(source, change === 'DELETED' ? undefined : object);
-    if (now === contentOf(source, change === 'ADDED' ? undefined : previous)) run.idleEditAt = time;
-    else if (isFirstSight) this.#sighted(run);
-    else this.#changed(run, time);
+    const counts = (keys: SourceRef) =>
+      contentOf(keys, change === 'DELETED' ? undefined : object) !==
+      contentOf(keys, change === 'ADDED' ? undefined : previous);
+    if (counts(source)) {
+      if (isFirstSight) this.#sighted(run);
+      else this.#changed(run, time);
+      return;
+    }
+    run.idleEditAt = time;
+    if (withinSpecs(run, source, time).some(counts)) run.rekeyedAt = time;
   }
 
   #undo(
@@ -328,7 +344,19 @@ function recordStatus(
   if (!isRaised) return;
   run.raises.push({ time, hash: pending.hash ?? '', cutoff });
   run.raiseCount += 1;
+  if (run.raiseCount > run.changeCount && run.rekeyedAt !== undefined) {
+    run.changeCount += 1;
+    run.presumedAt = run.rekeyedAt;
+    run.rekeyedAt = undefined;
+  }
   if (run.raises.length > keptChanges) run.raises.shift();
+}
+
+/** The same source with the keys that a replica may take to be in force. */
+function withinSpecs({ specs }: WatcherRun, { kind, name }: SourceRef, now: number): SourceRef[] {
+  return specsWithin(specs, now, editUnseenFor)
+    .flatMap(sourcesOf)
+    .filter((one) => one.kind === kind && one.name === name);
 }
 
 /** Those that are in force, or were within the last `within` milliseconds: a sender may know of none that is newer. */

@@ -5,14 +5,9 @@ import type { ChangeEntry } from '../entry.ts';
 import { isAccepted, isWrite, type RequestEntry } from '../entry.ts';
 import { among, type Found, type History, kept, type NamedPromise } from '../history.ts';
 import { selects } from '../selector.ts';
-import { specsWithin, type WatcherRun } from '../watchers.ts';
+import { editUnseenFor, specsWithin, type WatcherRun } from '../watchers.ts';
 import { blindFor } from './liveness.ts';
 
-/**
- * An edit of a watcher, or its deletion, may not have reached the sender for so long, in milliseconds: a watch is relied on
- * for 90 s without a sign of life, and then there is the write itself.
- */
-const editUnseenFor = 100_000;
 const workloads = new Set(['deployments', 'statefulsets', 'daemonsets']);
 
 /** How the operator takes a Pod away. */
@@ -322,8 +317,8 @@ function raisedWatcher(
 function isFounded(run: WatcherRun): boolean {
   // The first content was looked at before it could be recorded, long before where status could not be written.
   const since = (run.raises.at(-2)?.time ?? run.createdAt) - recordedWithin;
-  const founded = run.rekeyedAt === undefined ? run.changes : [...run.changes, run.rekeyedAt];
-  return run.raiseCount <= run.changeCount && founded.some((change) => change >= since);
+  const { raiseCount, changeCount, changes, rekeyedAt = 0, presumedAt = 0 } = run;
+  return raiseCount <= changeCount && [...changes, rekeyedAt, presumedAt].some((change) => change >= since);
 }
 
 /** Whether an edit that changed nothing that counts came after the change that was recorded before. */

@@ -115,6 +115,19 @@ describe('S8 and S9, nothing without a reason', () => {
       ['S8'],
     );
   });
+  it('S8 is kept by a record of what counts by the keys of before while these may be unknown, and broken later', () => {
+    const raisedAfter = (ms: number) => {
+      const { spec } = watcher('w', {}, { keys: ['other'] });
+      const metadata = { name: 'w', generation: 2 };
+      const made = watched('S8', 'S9');
+      made.change('configwatchers', { metadata, spec, status: applied }, 'MODIFIED', 'alice').pass(ms);
+      made.change('configmaps', config('two'), 'MODIFIED', 'alice');
+      const status = pendingAt(700_000);
+      return made.change('configwatchers', { metadata, spec, status }, 'MODIFIED', 'replica-0').broken;
+    };
+    assert.deepEqual(raisedAfter(20 * second), []);
+    assert.deepEqual(raisedAfter(110 * second), ['S8']);
+  });
   it('S9 is broken by a restart for nothing at all, and by a second one for one change', () => {
     assert.deepEqual(raise(watched('S8', 'S9')), ['S9']);
     const made = edited('S8', 'S9').change('configwatchers', watcher('w', applied), 'MODIFIED', 'replica-0');

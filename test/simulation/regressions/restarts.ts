@@ -68,6 +68,23 @@ export const restarts: readonly Regression[] = [
     },
   },
   {
+    sentence:
+      'an edit after that of the keys, read with those of before while the watch was cut, was judged a restart without a change',
+    promise: 'S8',
+    plan: {
+      duration: 5 * minute,
+      deeds: [
+        ...app({}),
+        {
+          ...{ at: 2 * minute, do: 'patch', resource: 'configwatchers', name: 'app' },
+          body: { spec: { keys: ['other'] } },
+        },
+        edit(125_000, { message: 'two' }),
+      ],
+      faults: [{ at: 110_000, fault: 'server-down', server: 0, for: 20_000 }],
+    },
+  },
+  {
     sentence: 'a key that did not count was edited before all keys did: first sight of it is the baseline',
     promise: 'R3',
     plan: {
