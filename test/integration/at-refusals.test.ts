@@ -19,6 +19,7 @@ import { admitPodsBy } from './pod-policy.ts';
 import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
 import { timeTravel } from './time-travel.ts';
+import { installDeadWebhook } from './webhook.ts';
 
 before(() => applyCrds());
 
@@ -43,6 +44,11 @@ async function denyByPolicy(t: TestContext, rig: AtRig): Promise<void> {
   const policy = { validations: [{ expression: 'false', message: 'no Pods here' }] };
   await admitPodsBy(t, rig, { verb: 'Validating', policy, binding: { validationActions: ['Deny'] } });
   await isDenied(rig, /no Pods here/);
+}
+
+async function denyByDeadWebhook(t: TestContext, rig: AtRig): Promise<void> {
+  await installDeadWebhook(t, rig);
+  await isDenied(rig, /failed calling webhook/);
 }
 
 /** The Pod of a stranger has the name of the first one. */
@@ -72,6 +78,7 @@ interface Refusal {
   readonly refuse: (t: TestContext, rig: AtRig, proxy: HostileProxy) => unknown;
   /** Of the At that is due at once. */
   readonly spec?: Parameters<AtRig['createAt']>[0];
+  readonly operator?: Parameters<AtRig['startOperator']>[0];
   /** What status says of it. */
   readonly reason: string;
   readonly says: RegExp;
@@ -95,6 +102,15 @@ const refusals: Readonly<Record<string, Refusal>> = {
   'a policy denies': {
     refuse: denyByPolicy,
     ...{ reason: 'PodRejected', says: /denied request: no Pods here/, mostSeconds: 10 },
+  },
+  'a webhook that is down keeps from its Pod': {
+    refuse: denyByDeadWebhook,
+    ...{ reason: 'CreateFailed', says: /failed calling webhook "dead.example.com"/, mostSeconds: 10 },
+  },
+  'has no author who is known': {
+    refuse: () => {},
+    operator: { checksAuthors: true },
+    ...{ reason: 'NotAuthorized', says: /no admission policy records the authors of Ats/ },
   },
   'the Pod of a stranger keeps from its name': {
     refuse: (_, rig) => takeName(rig),
@@ -150,12 +166,12 @@ describe('a due At', { concurrency: true }, () => {
     });
   }
 
-  for (const [what, { refuse, spec = {}, reason, says }] of Object.entries(refusals)) {
+  for (const [what, { refuse, spec = {}, operator = {}, reason, says }] of Object.entries(refusals)) {
     it(`that ${what} says ${reason} within 7 s`, async (t) => {
       const rig = await AtRig.create(t);
       const { options, proxy, advanceUntil, stopClock, startClock } = await timeTravel(t);
       await refuse(t, rig, proxy);
-      await rig.startOperator(options);
+      await rig.startOperator({ ...options, ...operator });
       const isTold = async () => condition((await rig.at()).status, 'Launched') === `False ${reason}`;
       stopClock();
       try {

@@ -4,9 +4,9 @@ import { before, describe, it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import type { At } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
-import { type KubernetesObject, pods, type Resource } from '../../src/kubernetes/objects.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
-import { namespaces, resourceQuotas } from '../fixtures/cluster-resources.ts';
+import { resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
 import { type Asked, failure, HostileProxy } from './hostile-proxy.ts';
 import { objection } from './pod-admission.ts';
@@ -14,47 +14,11 @@ import { admitPodsBy } from './pod-policy.ts';
 import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
 import { timeTravel } from './time-travel.ts';
-import { startWebhook } from './webhook.ts';
-
-const webhookConfigurations: Resource<KubernetesObject & { readonly webhooks: readonly object[] }> = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  plural: 'validatingwebhookconfigurations',
-  kind: 'ValidatingWebhookConfiguration',
-  namespaced: false,
-};
+import { installDeadWebhook, startWebhook } from './webhook.ts';
 
 const minute = 60_000;
 
 before(() => applyCrds());
-
-/** A webhook for the Pods of the namespace at an address where nothing listens. Resolves with what removes it. */
-async function installDeadWebhook(
-  t: TestContext,
-  { client, namespace }: AtRig,
-): Promise<() => Promise<unknown>> {
-  const metadata = { name: namespace };
-  const labels = { webhook: namespace };
-  await client.patch(namespaces, metadata, { type: 'merge', body: { metadata: { labels } } });
-  await client.create(webhookConfigurations, {
-    metadata,
-    webhooks: [
-      {
-        name: 'dead.example.com',
-        clientConfig: { url: 'https://127.0.0.1:1/' },
-        rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'] }],
-        namespaceSelector: { matchLabels: labels },
-        admissionReviewVersions: ['v1'],
-        sideEffects: 'None',
-        failurePolicy: 'Fail',
-        timeoutSeconds: 2,
-      },
-    ],
-  });
-  const remove = () => client.delete(webhookConfigurations, metadata).catch(() => {});
-  t.after(remove);
-  return remove;
-}
 
 async function list(client: Client, namespace: string): Promise<readonly At[]> {
   return (await client.list(ats, { namespace })).items;

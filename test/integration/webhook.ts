@@ -101,3 +101,31 @@ export async function startWebhook(
 function unlessNotFound(error: unknown): void {
   if (!isNotFound(error)) throw error;
 }
+
+/** A webhook for the Pods of the namespace at an address where nothing listens. Resolves with what removes it. */
+export async function installDeadWebhook(
+  t: TestContext,
+  { client, namespace }: { readonly client: Client; readonly namespace: string },
+): Promise<() => Promise<unknown>> {
+  const metadata = { name: namespace };
+  const labels = { webhook: namespace };
+  await client.patch(namespaces, metadata, { type: 'merge', body: { metadata: { labels } } });
+  await client.create(webhookConfigurations, {
+    metadata,
+    webhooks: [
+      {
+        name: 'dead.example.com',
+        clientConfig: { url: 'https://127.0.0.1:1/' },
+        rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'] }],
+        namespaceSelector: { matchLabels: labels },
+        admissionReviewVersions: ['v1'],
+        sideEffects: 'None',
+        failurePolicy: 'Fail',
+        timeoutSeconds: 2,
+      },
+    ],
+  });
+  const remove = () => client.delete(webhookConfigurations, metadata).catch(() => {});
+  t.after(remove);
+  return remove;
+}
