@@ -25,12 +25,15 @@ export function transformAt(read: At): At {
   const annotations = author === undefined ? {} : { annotations: { [atAnnotation.author]: author } };
   const metadata: ObjectMeta = withShared({ ...rest, ...annotations }, 'annotations');
   // Fields that are there already take their new values in place; added ones would need more room.
-  return {
+  const slim = {
     ...at,
     metadata: withShared(metadata, 'creationTimestamp'),
     spec: withShared(withShared(transformSpec(at), 'launchGuarantee'), 'schedule'),
     ...(at.status && { status: withShared(withShared(at.status, 'conditions'), 'scheduledTime') }),
   };
+  // Of those that wait for one instant, all that differs may be the name. A template may be long.
+  const common = slim.spec.template === undefined ? withShared(slim, 'spec') : slim;
+  return withShared(common, 'status');
 }
 
 /** What to run, up to a megabyte of template, is read until it runs, and longer only where it may run again. */
