@@ -12,6 +12,7 @@ import type { Controller } from '../runtime/controller/controller.ts';
 import { enqueueRequestsFromMap } from '../runtime/controller/event-handler.ts';
 import type { Request } from '../runtime/controller/reconciler.ts';
 import type { Runnable } from '../runtime/controller/runnable.ts';
+import { stalenessLimit } from '../runtime/limits.ts';
 import type { Manager } from '../runtime/manager/manager.ts';
 import { AtMetrics } from './act/at-metrics.ts';
 import type { AtParts } from './act/at-parts.ts';
@@ -79,7 +80,9 @@ export function addAtController(manager: Manager, options: AtControllerOptions =
     () => clock.now(),
   );
   const departed = new DepartedPods(podInformer, atInformer);
-  const common = { clock, ats: atLister, pods: podInformer.lister, departed, tracks: options.tracks ?? true };
+  const isBlind = () => Math.max(atInformer.staleness(), podInformer.staleness()) > stalenessLimit;
+  const watched = { ats: atLister, pods: podInformer.lister, departed, isBlind };
+  const common = { clock, ...watched, tracks: options.tracks ?? true };
   const terms = { ...common, memory: new Memory(), ...(options.defaults && { defaults: options.defaults }) };
   addFailover(manager, options, terms, { ats: atInformer, pods: podInformer });
   const authorCheck = options.checksAuthors ? new AuthorCheck(client, clock) : undefined;
@@ -119,7 +122,9 @@ export function addAtController(manager: Manager, options: AtControllerOptions =
 function addFailover(
   manager: Manager,
   { failoverLaunchDelay = 0, checksAuthors = false }: AtControllerOptions,
-  terms: Pick<AtParts, 'clock' | 'ats' | 'pods' | 'departed' | 'tracks' | 'defaults' | 'memory'>,
+  terms: Pick<AtParts, 'clock' | 'ats' | 'pods' | 'departed' | 'tracks' | 'defaults' | 'memory'> & {
+    readonly isBlind: () => boolean;
+  },
   informers: { readonly ats: Informer<At>; readonly pods: Informer<Pod> },
 ): void {
   if (failoverLaunchDelay === 0 || manager.hasLed) return;
@@ -134,7 +139,7 @@ function addFailover(
   });
   const launchable = new LaunchableAts({ ...terms, ats: informers.ats }, () => failover.wake());
   const failover = new Failover({
-    ...{ clock, log, launchable, launch, ...informers },
+    ...{ clock, log, launchable, launch, pods: informers.pods, isBlind: terms.isBlind },
     random: () => randomness.random(),
     delayMs: failoverLaunchDelay,
     hasLed: () => manager.hasLed,

@@ -1,6 +1,7 @@
 /** Decisions that cannot be undone while the operator sees nothing new, on the real API server: it reads before it acts. */
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
+import { ats } from '../../src/api/resources.ts';
 import { AtRig } from './at-rig.ts';
 import { Hold } from './hostile-proxy.ts';
 import { applyCrds, eventually } from './support.ts';
@@ -55,6 +56,39 @@ describe('what the operator has not seen yet', { concurrency: true }, () => {
       asked().filter(({ method }) => method === 'DELETE'),
       [],
     );
+  });
+
+  it('is a suspension: it reads an At that a dead connection showed to be resumed', async (t) => {
+    const { rig, proxy, advance, hold } = await operating(t, 'ats');
+    // One would show that the view is current.
+    const isBookmark = (part: Buffer) => part.includes('"type":"BOOKMARK"');
+    proxy.treat = ({ path, query }) =>
+      path.endsWith('/ats') && query.has('watch') ? { through: hold.through(isBookmark) } : undefined;
+    proxy.cut();
+    await rig.createAt({ suspend: true });
+    await rig.atWhen('suspended', ({ status }) => status?.reason === 'Suspended');
+    const shown: unknown[] = [];
+    await rig.watch(t, ats, (_, { spec }) => void shown.push(spec.suspend));
+    hold.begin();
+    for (const suspend of [false, true]) {
+      await rig.editAt({ suspend });
+      await eventually(() => shown.at(-1) === suspend, { message: 'the edit is shown to others' });
+    }
+    await advance(91_000);
+    const from = proxy.asked.length;
+    const asked = (method: string, path: string) =>
+      proxy.asked.slice(from).some((one) => one.method === method && one.path.endsWith(path));
+    const isRead = () => asked('GET', '/ats/example-at');
+    // The status that the operator has written may come first.
+    for (let part = 0; part < 2 && !isRead(); part++) {
+      hold.step();
+      await eventually(isRead, { timeout: 2000 }).catch(() => {});
+    }
+    assert.ok(isRead(), 'the At is read');
+    hold.end();
+    await rig.atWhen('seen', ({ status }) => status?.observedGeneration === 3);
+    assert.ok(!asked('POST', '/pods'));
+    assert.equal((await rig.at()).status?.reason, 'Suspended');
   });
 
   it('is a launch, of which a cancel speaks', async (t) => {

@@ -81,10 +81,19 @@ export class Hold {
     this.#end();
   }
 
-  /** For one answer. */
-  through(): Transform {
+  /** One part of each answer comes through. */
+  step(): void {
+    this.end();
+    this.begin();
+  }
+
+  /** For one answer. @param isDropped of a part that is never to come through. */
+  through(isDropped: (part: Buffer) => boolean = () => false): Transform {
     return new Transform({
-      transform: (chunk, _encoding, done) => void this.#ended.then(() => done(null, chunk)),
+      transform: (part, _encoding, done) => {
+        if (isDropped(part)) done();
+        else void this.#ended.then(() => done(null, part));
+      },
     });
   }
 }

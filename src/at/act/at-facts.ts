@@ -14,10 +14,11 @@ export function factsOf(
     clock,
     pods,
     departed,
+    isBlind,
     tracks,
     defaults,
     memory,
-  }: Pick<AtParts, 'clock' | 'pods' | 'departed' | 'tracks' | 'defaults' | 'memory'>,
+  }: Pick<AtParts, 'clock' | 'pods' | 'departed' | 'isBlind' | 'tracks' | 'defaults' | 'memory'>,
 ): Observed {
   const { namespace = '' } = at.metadata;
   return {
@@ -27,6 +28,7 @@ export function factsOf(
     now: clock.now(),
     live: false,
     tracks,
+    ...(isBlind?.() === true && { blind: true }),
     ...(defaults && { defaults }),
     retryDelay: firstRetryDelayMs,
     ...memory.recall(at),

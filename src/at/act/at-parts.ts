@@ -18,6 +18,8 @@ export interface AtParts {
   readonly ats: Lister<At>;
   readonly pods: Lister<Pod>;
   readonly departed: Pick<DepartedPods, 'of' | 'keep'>;
+  /** Whether `ats` or `pods` may be minutes behind. Absent: they never are. */
+  readonly isBlind?: () => boolean;
   /** Whether Pods of ExactlyOnce get a finalizer: only where the right to take it off cannot go before the Pod. */
   readonly tracks: boolean;
   /** What the operator was started with for fields that an At leaves open. */

@@ -13,7 +13,6 @@ import type { Clock } from '../../runtime/clock.ts';
 import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import type { Runnable } from '../../runtime/controller/runnable.ts';
 import { describeError } from '../../runtime/error-chain.ts';
-import { stalenessLimit } from '../../runtime/limits.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { LaunchableAts } from '../facts/launchable-ats.ts';
 import type { StandbyLaunch } from './standby-launch.ts';
@@ -62,8 +61,9 @@ export class Failover implements Runnable {
     readonly random: () => number;
     /** For how long an At has to be launchable. */
     readonly delayMs: number;
-    readonly ats: Pick<Informer<At>, 'staleness'>;
-    readonly pods: Pick<Informer<Pod>, 'staleness' | 'addHandler'>;
+    readonly pods: Pick<Informer<Pod>, 'addHandler'>;
+    /** Whether what is seen may be minutes old. */
+    readonly isBlind: () => boolean;
     readonly launchable: LaunchableAts;
     readonly launch: StandbyLaunch;
     /** Whether this process leads, or has led. */
@@ -111,16 +111,11 @@ export class Failover implements Runnable {
     this.#lookedAt = now;
     const { ats: found, nextDue } = launchable.look();
     this.#update(found, passed);
-    this.#line = this.#isBlind ? [] : [...this.#candidates.values()].reverse();
+    this.#line = this.#options.isBlind() ? [] : [...this.#candidates.values()].reverse();
     this.#readAhead(abort);
     this.#advance(abort);
     if (this.#candidates.size > 0) return lookMs;
     return launchable.isIdle ? idlePauseMs : Math.max(1, Math.min(maxPauseMs, nextDue - clock.now()));
-  }
-
-  get #isBlind(): boolean {
-    const { ats: atInformer, pods } = this.#options;
-    return Math.max(atInformer.staleness(), pods.staleness()) > stalenessLimit;
   }
 
   #update(found: readonly At[], passed: number): void {

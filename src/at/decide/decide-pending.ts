@@ -173,15 +173,18 @@ function launch(o: Observed, plan: Plan): Draft {
   if (cause !== undefined) {
     return hold(o, plan, cause.reason, cause.message);
   }
-  return !o.live && o.heldUpSince === undefined && isFromLongAgo(o, plan) ? readLive : create(o, plan, 1);
+  // Those that wait in line are too many to be read at each look.
+  const isDoubtful = holdCondition(o.at) === undefined && (o.blind === true || isFromLongAgo(o, plan));
+  return !o.live && isDoubtful ? readLive : create(o, plan, 1);
 }
 
 /**
  * Whether the instant passed so long ago that another process may have launched the At since, unseen by a cache that
- * stood still: that of a process which has just begun to lead, or whose connection was dead.
+ * stood still, such as that of a process which has just begun to lead. After a dead connection the watch may show edits
+ * one by one that were made, and taken back, long ago.
  */
-function isFromLongAgo({ at, now }: Observed, { dueAt }: Plan): boolean {
-  return holdCondition(at) === undefined && operatorLateness(at, now, dueAt) > restsOnCacheMs;
+function isFromLongAgo({ at, now, heldUpSince }: Observed, { dueAt }: Plan): boolean {
+  return heldUpSince === undefined && operatorLateness(at, now, dueAt) > restsOnCacheMs;
 }
 
 /** Due, but the API server refuses the Pod: one Event is recorded, and the create is repeated until the deadline. */

@@ -61,6 +61,8 @@ export interface Observed {
   readonly unread?: boolean;
   /** From memory: the API server has shown this process a newer At than the cache does. */
   readonly behind?: boolean;
+  /** The watches have been silent for so long that the caches may be minutes behind. */
+  readonly blind?: boolean;
   /** From memory: this process accepted the spec and has not tried its Pod yet. */
   readonly untried?: boolean;
   /** What the operator was started with for fields that the At leaves open. */

@@ -241,6 +241,14 @@ describe('decide, PENDING and due', () => {
     assert.deepEqual(actionTypes(decide(observing({ ...late, live: true }))), ['CreatePod']);
   });
 
+  it('asks the API server first where what it sees may be minutes old, at whatever time', () => {
+    const resumed = { ...accepted(), metadata: { ...accepted().metadata, generation: 3 } };
+    for (const at of [accepted(), resumed]) {
+      assert.equal(decide(observing({ at, blind: true })).need, 'pods');
+      assert.deepEqual(actionTypes(decide(observing({ at, blind: true, live: true }))), ['CreatePod']);
+    }
+  });
+
   it('asks for that once: a create that was refused is repeated without it', () => {
     const late = { at: accepted(), now: dueTime + 31 * second, heldUpSince: dueTime };
     assert.deepEqual(actionTypes(decide(observing(late))), ['CreatePod']);

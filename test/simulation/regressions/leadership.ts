@@ -115,4 +115,27 @@ export const leadership: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'a replica whose connection had been dead launched by an edit from minutes ago that had been taken back since, and was shown next',
+    promise: 'R2',
+    plan: {
+      ...{ seed: 'mx1oisk2-4395', duration: 6 * minute, replicas: 3, servers: 2 },
+      deeds: [
+        at('at-0', { schedule: '2024-01-01T00:02:01.633Z', suspend: true }, 0),
+        at('at-6', { schedule: '2024-01-01T00:02:01.633Z', startingDeadlineSeconds: 1 }, 90_525),
+        { at: 123_440, do: 'patch', resource: 'ats', name: 'at-0', body: { spec: { suspend: false } } },
+        { at: 126_241, do: 'patch', resource: 'ats', name: 'at-0', body: { spec: { suspend: true } } },
+      ],
+      faults: [
+        {
+          ...{ at: 93_213, fault: 'refuse', method: 'POST', path: '/pods', code: 403, for: 75_000 },
+          message: 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7',
+        },
+        { at: 120_599, fault: 'server-down', server: 0, for: 18_876 },
+        { at: 121_636, fault: 'half-open', replica: 1 },
+        { at: 122_380, fault: 'server-down', server: 1, for: 3244 },
+      ],
+    },
+  },
 ];
