@@ -61,35 +61,16 @@ export async function startWebhook(
   server.on('connection', (socket: Socket) => sockets.add(socket));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const metadata = { name: namespace };
-  const remove = () => client.delete(webhookConfigurations, metadata).catch(unlessNotFound);
+  const remove = () => unregister(client, namespace);
   t.after(async () => {
     await remove();
     server.close();
     for (const socket of sockets) socket.destroy();
   });
-  await client.patch(namespaces, metadata, {
-    type: 'merge',
-    body: { metadata: { labels: { webhook: namespace } } },
-  });
-  await client.create(webhookConfigurations, {
-    metadata,
-    webhooks: [
-      {
-        name: 'test.webhook.example.com',
-        clientConfig: {
-          url: `https://127.0.0.1:${port}/`,
-          caBundle: Buffer.from(authority.certificate).toString('base64'),
-        },
-        rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: [resource], operations: ['CREATE'] }],
-        namespaceSelector: { matchLabels: { webhook: namespace } },
-        admissionReviewVersions: ['v1'],
-        sideEffects: 'None',
-        failurePolicy: 'Fail',
-        timeoutSeconds: 30,
-      },
-    ],
-  });
+  const url = `https://127.0.0.1:${port}/`;
+  const caBundle = Buffer.from(authority.certificate).toString('base64');
+  const webhook = { name: 'test.webhook.example.com', clientConfig: { url, caBundle }, timeoutSeconds: 30 };
+  await register(client, namespace, webhook, resource);
   return {
     get asked() {
       return asked;
@@ -98,15 +79,25 @@ export async function startWebhook(
   };
 }
 
-function unlessNotFound(error: unknown): void {
-  if (!isNotFound(error)) throw error;
-}
-
 /** A webhook for the Pods of the namespace at an address where nothing listens. Resolves with what removes it. */
 export async function installDeadWebhook(
   t: TestContext,
   { client, namespace }: { readonly client: Client; readonly namespace: string },
-): Promise<() => Promise<unknown>> {
+): Promise<() => Promise<void>> {
+  const remove = () => unregister(client, namespace);
+  t.after(remove);
+  const clientConfig = { url: 'https://127.0.0.1:1/' };
+  await register(client, namespace, { name: 'dead.example.com', clientConfig, timeoutSeconds: 2 }, 'pods');
+  return remove;
+}
+
+/** From now on, or a moment later, the API server asks about each creation of such a resource in the namespace. */
+async function register(
+  client: Client,
+  namespace: string,
+  own: { readonly name: string; readonly clientConfig: object; readonly timeoutSeconds: number },
+  resource: string,
+): Promise<void> {
   const metadata = { name: namespace };
   const labels = { webhook: namespace };
   await client.patch(namespaces, metadata, { type: 'merge', body: { metadata: { labels } } });
@@ -114,18 +105,21 @@ export async function installDeadWebhook(
     metadata,
     webhooks: [
       {
-        name: 'dead.example.com',
-        clientConfig: { url: 'https://127.0.0.1:1/' },
-        rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'] }],
+        ...own,
+        rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: [resource], operations: ['CREATE'] }],
         namespaceSelector: { matchLabels: labels },
         admissionReviewVersions: ['v1'],
         sideEffects: 'None',
         failurePolicy: 'Fail',
-        timeoutSeconds: 2,
       },
     ],
   });
-  const remove = () => client.delete(webhookConfigurations, metadata).catch(() => {});
-  t.after(remove);
-  return remove;
+}
+
+async function unregister(client: Client, namespace: string): Promise<void> {
+  try {
+    await client.delete(webhookConfigurations, { name: namespace });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
 }
