@@ -19,7 +19,7 @@ import { type Change, mayNotListPods, recordChange } from './change.ts';
 import { areConfirmed, compare } from './comparison.ts';
 import { changesTemplate, type Effect, type Steps, uidOf } from './decision.ts';
 import { leaveOut } from './left-out.ts';
-import { isRunning } from './pending.ts';
+import { isRunning, withinLongestGap } from './pending.ts';
 import { advance, type Step } from './progress.ts';
 import { conditionsOf, forbidden, forbiddenMessage, invalidSpec } from './watcher-conditions.ts';
 import { eventsOf, leftOutEvents } from './watcher-events.ts';
@@ -182,7 +182,7 @@ function stepsOf(observed: Observed): Steps | Need {
   // The edit that it is asked for may be too young for the watch of the sources.
   if (isAskedInVain(observed, change.state) && !areConfirmed(observed)) return 'contents';
   const step = hasPending(change.state)
-    ? advance(observed, spec, comparison, change.state)
+    ? advance(observed, spec, comparison, withinLongestGap(spec, change.state))
     : atRest(observed, change);
   if (typeof step === 'string') return step;
   const stated = {

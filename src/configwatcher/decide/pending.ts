@@ -109,6 +109,13 @@ function windowWait({ windows }: WatcherSpec, now: number): Wait | undefined {
   return opening === undefined ? undefined : { reason: 'Window', until: opening };
 }
 
+/** A cooldown lasts for no longer than the longest gap, which an edit may have lowered in it. */
+export function withinLongestGap<S extends WatcherState>({ cooldown: { max } }: WatcherSpec, state: S): S {
+  const { cooldownUntil, lastRestart } = state;
+  if (cooldownUntil === undefined || !lastRestart) return state;
+  return { ...state, cooldownUntil: Math.min(cooldownUntil, lastRestart.start + max) };
+}
+
 /** Beyond that the gap is longer than any span that can be written down. */
 const maxDoublings = 40;
 

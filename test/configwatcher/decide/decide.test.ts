@@ -104,26 +104,6 @@ describe('an edit', () => {
     });
   });
 
-  it('in the cooldown is told to wait, and five in a row to look for a loop', () => {
-    const base = 30_000;
-    for (const [gap, cooldownWaits, hint] of [
-      [base, 0, false],
-      [8 * base, 3, false],
-      [16 * base, 4, true],
-    ] as const) {
-      const start = now - 10_000;
-      const counts = { restarted: 1, skippedFresh: 0, skippedUnmanaged: 0, failed: 0 };
-      const lastRestart = { id: 'a', start, completion: start, ...counts };
-      const state = { ...applied(), lastRestart, cooldownUntil: start + gap, cooldownWaits };
-      const spec = specOf({ debounce: { quiet: '0s' } });
-      const decision = decided({ state, spec, sources: [newContent], pods: several(1) });
-      const { note } = decision.events.find(({ reason }) => reason === 'CooldownActive') ?? {};
-      assert.match(note ?? '', /^the next restart starts in /);
-      assert.equal(note?.includes('rewrites its own configuration'), hint);
-      assert.deepEqual([decision.state.pending?.reason, decision.actions], ['Cooldown', []]);
-    }
-  });
-
   it('asks for the Pods before anything is recorded', () => {
     assert.deepEqual(decide(observed({ sources: [newContent] })), { need: 'pods' });
   });

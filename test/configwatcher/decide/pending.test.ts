@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated.ts';
-import { cooldownAfter, isRunning, type Wait, waitOf } from '../../../src/configwatcher/decide/pending.ts';
-import type { Pending, Restart, WatcherState } from '../../../src/configwatcher/facts/state.ts';
+import { isRunning, type Wait, waitOf } from '../../../src/configwatcher/decide/pending.ts';
+import type { Pending, WatcherState } from '../../../src/configwatcher/facts/state.ts';
 import { applied, newContent, now, specOf } from '../../fixtures/configwatcher.ts';
 
 const seconds = 1000;
@@ -166,78 +166,5 @@ describe('a change waits', () => {
   it('again, when another edit came after the start', () => {
     assert.equal(isRunning(running), true);
     assert.equal(isRunning({ ...running, since: now }), false);
-  });
-});
-
-describe('the cooldown', () => {
-  const spec = specOf({ cooldown: { base: '30s', max: '200s' } });
-  const restart: Restart = {
-    id: 'x',
-    start: now - 100 * seconds,
-    restarted: 1,
-    skippedFresh: 0,
-    skippedUnmanaged: 0,
-    failed: 0,
-  };
-  const cooldown = (state: Partial<WatcherState>, pending: Partial<Pending> = {}) => {
-    const after = cooldownAfter(spec, { ...applied(), ...state }, { ...waiting, ...pending }, now);
-    return after && [after.until - now, after.waits];
-  };
-
-  it('is the base after the first restart', () => {
-    assert.deepEqual(cooldown({}), [30 * seconds, 0]);
-  });
-
-  it('doubles after a restart that had to wait, up to the maximum, and counts on', () => {
-    const waited = (cooldownWaits: number) =>
-      cooldown(
-        { lastRestart: restart, cooldownUntil: now, lastChange: now - 20 * seconds, cooldownWaits },
-        { since: now - 20 * seconds },
-      );
-    assert.deepEqual(waited(0), [60 * seconds, 1]);
-    assert.deepEqual(waited(1), [120 * seconds, 2]);
-    assert.deepEqual(waited(2), [200 * seconds, 3]);
-    assert.deepEqual(waited(1e9), [200 * seconds, 1e9 + 1]);
-  });
-
-  it('doubles also when edits went on until after it was over', () => {
-    const state = { lastRestart: restart, cooldownUntil: now - seconds, lastChange: now, cooldownWaits: 1 };
-    assert.deepEqual(cooldown(state, { since: now - 30 * seconds }), [120 * seconds, 2]);
-  });
-
-  it('stays as it is after a restart that did not have to wait', () => {
-    const state = {
-      lastRestart: restart,
-      cooldownUntil: restart.start + 60 * seconds,
-      lastChange: now - 5 * seconds,
-      cooldownWaits: 1,
-    };
-    assert.deepEqual(cooldown(state, { since: now - 5 * seconds }), [60 * seconds, 1]);
-  });
-
-  it('stays as it is after a repair that did not have to wait, and grows with the first that had to', () => {
-    const state = { lastRestart: restart, cooldownUntil: now + 60 * seconds, cooldownWaits: 1 };
-    const repaired = (repairs: number) => cooldown(state, { since: now - 5 * seconds, repairs });
-    assert.deepEqual([1, 3].map(repaired), [
-      [60 * seconds, 1],
-      [60 * seconds, 1],
-    ]);
-    assert.deepEqual(repaired(4), [120 * seconds, 2]);
-  });
-
-  it('is the base again after a time as long as the maximum without a change', () => {
-    const start = now - 300 * seconds;
-    const state = {
-      lastRestart: { ...restart, start },
-      cooldownUntil: start + 120 * seconds,
-      lastChange: now,
-      cooldownWaits: 2,
-    };
-    assert.deepEqual(cooldown(state, { since: now }), [30 * seconds, 0]);
-  });
-
-  it('is off with base 0s', () => {
-    const off = specOf({ cooldown: { base: '0s' } });
-    assert.equal(cooldownAfter(off, applied(), waiting, now), undefined);
   });
 });
