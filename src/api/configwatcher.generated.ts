@@ -41,7 +41,10 @@ export interface ConfigWatcherSpec {
   readonly sources?: readonly ConfigWatcherSpecSource[];
   /** Whether the deletion of a source restarts the Pods. Default Ignore. */
   readonly onDelete?: ConfigWatcherSpecOnDelete;
-  /** Times in which restarts may start. Empty means always. */
+  /**
+   * Times in which restarts may start. Empty means always. A restart that has begun is carried through, also
+   * after the end of the window, and the edit that replaces a content which breaks its Pods waits for none.
+   */
   readonly windows?: readonly ConfigWatcherSpecWindow[];
 }
 
@@ -218,7 +221,12 @@ export interface ConfigWatcherStatusSource {
   readonly name: string;
   /** Hash of the list of keys that count. When it changes, the source is taken as it is. */
   readonly keysHash?: string;
-  /** Hash of the content that the Pods run with, or its beginning where the status has no more room. */
+  /**
+   * Hash of the content that the Pods run with, or its beginning where the status has no more room. It names
+   * its scheme: v1 is SHA-256 of the content, which anyone can compute; v1-hmac, for Secrets, has a key that
+   * only the operator knows, and the name of that key. A hash of another scheme or key is not compared: the
+   * content found then is taken as applied.
+   */
   readonly hash?: string;
   /** Hash of the content that is to be applied, where the source was edited, likewise. */
   readonly pendingHash?: string;
