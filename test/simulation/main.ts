@@ -9,6 +9,7 @@
  *     --worker    one process of several: runs seeds from standard input, and reports each with a line of JSON
  */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
@@ -92,27 +93,34 @@ async function simulateFixed(): Promise<void> {
   if (idle.length > 0) process.exitCode = 1;
 }
 
-/** @param onReport returns whether to go on. */
+/**
+ * A seed whose process ends before it has reported is told, and counts as a failure; another process goes on.
+ *
+ * @param onReport returns whether to go on.
+ */
 async function inChildren(seeds: Iterator<string>, onReport: (report: RunReport) => boolean): Promise<void> {
   let goesOn = true;
-  const child = async () => {
-    const { stdin, stdout } = spawn(
-      process.execPath,
-      [...process.execArgv, ...workerFlags, import.meta.filename, '--worker'],
-      {
-        stdio: ['pipe', 'pipe', 'inherit'],
-      },
-    );
+  const child = async (): Promise<void> => {
+    const args = [...process.execArgv, ...workerFlags, import.meta.filename, '--worker'];
+    const worker = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+    const closed = once(worker, 'close');
+    let running: string | undefined;
     const next = () => {
-      const { value, done } = goesOn ? seeds.next() : { value: '', done: true };
-      if (done) stdin.end();
-      else stdin.write(`${value}\n`);
+      const { value, done } = goesOn ? seeds.next() : { value: undefined, done: true };
+      running = value;
+      if (done) worker.stdin.end();
+      else worker.stdin.write(`${value}\n`);
     };
     next();
-    for await (const line of createInterface({ input: stdout })) {
+    for await (const line of createInterface({ input: worker.stdout })) {
       goesOn = onReport(JSON.parse(line)) && goesOn;
       next();
     }
+    const [code, signal] = await closed;
+    if (running === undefined) return;
+    console.log(`${running}: its process ended with ${signal ?? code}`);
+    process.exitCode = 1;
+    return child();
   };
   await Promise.all(Array.from({ length: availableParallelism() }, child));
 }
