@@ -62,11 +62,13 @@ export function isReady(pod: Pod): boolean {
   return reportsReady(pod) && pod.metadata.deletionTimestamp === undefined;
 }
 
-/** The Deployment, StatefulSet or ReplicaSet that says how many Pods there should be. */
+const plurals: Readonly<Record<string, string>> = { StatefulSet: 'statefulsets', DaemonSet: 'daemonsets' };
+
+/** The Deployment, StatefulSet, DaemonSet or ReplicaSet that says how many Pods there should be. */
 function ownerOf(history: History, pod: Pod): KubernetesObject | undefined {
   const { namespace = '' } = pod.metadata;
   const controller = controllerOf(pod);
-  const plural = controller?.kind === 'StatefulSet' ? 'statefulsets' : 'replicasets';
+  const plural = plurals[controller?.kind ?? ''] ?? 'replicasets';
   const direct = history.objects.get(plural, namespace, controller?.name ?? '');
   const above = direct && controllerOf(direct);
   return above === undefined ? direct : history.objects.get('deployments', namespace, above.name);
@@ -79,7 +81,11 @@ function roomOf({ spec }: ConfigWatcher, wanted: number): number {
 }
 
 function wantedBy(owner: KubernetesObject): number {
-  return (owner as { spec?: { replicas?: number } }).spec?.replicas ?? 1;
+  const { spec, status } = owner as {
+    readonly spec?: { readonly replicas?: number };
+    readonly status?: { readonly desiredNumberScheduled?: number };
+  };
+  return status?.desiredNumberScheduled ?? spec?.replicas ?? 1;
 }
 
 /** How many other Pods of the owner are Ready. */
