@@ -119,7 +119,9 @@ export interface ReplicaEntry {
   readonly type: 'replica';
   readonly time: number;
   readonly replica: string;
-  readonly state: 'started' | 'killed' | 'terminated' | 'exited' | 'stopped' | 'continued';
+  readonly state: 'started' | 'killed' | 'exited' | 'stopped' | 'continued';
+  /** Of a process that has exited: its code, and what it wrote on standard error. */
+  readonly end?: { readonly code: number; readonly stderr: string };
   /** Milliseconds by which its wall clock is ahead of true time. */
   readonly clockAhead?: number;
 }

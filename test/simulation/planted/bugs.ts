@@ -456,6 +456,40 @@ const ofRuntime: readonly PlantedBug[] = [
     replace: '    if (pending !== undefined) this.#pending.delete(keyOf(metadata));',
     promise: 'L2',
   },
+  {
+    name: 'failure ends the process',
+    sentence: 'an error of one reconcile is left to whatever called it',
+    file: 'src/runtime/controller/outcome.ts',
+    find: "return error instanceof TerminalError ? { kind: 'terminal', error } : { kind: 'error', error };",
+    replace: "if (error instanceof TerminalError) return { kind: 'terminal', error };\n    throw error;",
+    promise: 'S17',
+  },
 ];
 
-export const plantedBugs: readonly PlantedBug[] = [...ofAt, ...ofFailures, ...ofConfigWatcher, ...ofRuntime];
+const counts: readonly PlantedBug[] = [
+  {
+    name: 'failures counted twice',
+    sentence: 'a failure is counted as a restart and as an end',
+    file: 'src/at/decide/stop.ts',
+    find: 'view.failedStarts > run.backoffLimit',
+    replace: '2 * view.failedStarts > run.backoffLimit',
+    promise: 'R1',
+  },
+  {
+    name: 'status before Pod',
+    sentence: 'an At is RUNNING before its Pod is created',
+    file: at.actuator,
+    find: "case 'CreatePod':",
+    replace:
+      "case 'CreatePod':\n        await this.#statuses.write({ ...observed.at.status, phase: 'RUNNING', podName: action.pod.metadata.name } as never, false, observed, context);",
+    promise: 'L1',
+  },
+];
+
+export const plantedBugs: readonly PlantedBug[] = [
+  ...ofAt,
+  ...ofFailures,
+  ...ofConfigWatcher,
+  ...ofRuntime,
+  ...counts,
+];

@@ -2,7 +2,7 @@
 import type { NamedPromise } from '../history.ts';
 import { appliedRunsEverywhere } from './applied.ts';
 import { absenceIsProven, phasesNeverGoBack, resultsAreTrue, statusIsValid } from './at-status.ts';
-import { limitsEnd } from './ends.ts';
+import { limitsAreKept, limitsEnd } from './ends.ts';
 import { exactlyOnce, nothingIsHeld } from './exactly-once.ts';
 import { editsComeTooLate, neverEarly, notForDeletedOrSuspended, onePodPerAttempt } from './launches.ts';
 import { leftOutIsTold } from './left-out.ts';
@@ -15,6 +15,7 @@ import {
   someReplicaLeads,
 } from './liveness.ts';
 import { batchesAreBounded, notTooSoon, oneOwnerFirst } from './pace.ts';
+import { processesGoOn } from './process-ends.ts';
 import {
   bystandersAreInTime,
   doneInTime,
@@ -52,6 +53,7 @@ export const allPromises: readonly NamedPromise[] = [
   budgetsHold,
   exactlyOnce,
   resultsAreTrue,
+  limitsAreKept,
   reasonsAreTold,
   appliedRunsEverywhere,
   leftOutIsTold,
@@ -61,6 +63,7 @@ export const allPromises: readonly NamedPromise[] = [
   requestsAreBounded,
   absenceIsProven,
   statusIsValid,
+  processesGoOn,
   dueIsLaunched,
   finishedIsDone,
   nothingRunsOn,

@@ -248,6 +248,11 @@ describe('R1, results are true', () => {
     const done = { phase: 'DONE', outcome: 'Failed', reason: 'PodLost', podUID: 'first' };
     assert.deepEqual(made.change('ats', at('a', 0, {}, done), 'MODIFIED', 'replica-0').broken, []);
   });
+  it('is broken by a failure in a Pod that never was', () => {
+    const done = { phase: 'DONE', outcome: 'Failed', reason: 'PodLost', podUID: 'other' };
+    const made = launched('R1').change('ats', at('a', 0, {}, done), 'MODIFIED', 'replica-0');
+    assert.deepEqual(made.broken, ['R1 no Pod']);
+  });
   it('is broken by another run of what has succeeded', () => {
     const made = launched('R1').change('pods', atPod('a-pod', 'first', 'a', succeeded), 'MODIFIED');
     made.change('pods', atPod('a-pod-2', 'second', 'a'), 'ADDED', 'replica-0');

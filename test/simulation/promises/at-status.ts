@@ -72,7 +72,7 @@ export const resultsAreTrue: NamedPromise = {
       return (
         wrongLaunchTime(history, write) ??
         deniedEviction(history, write) ??
-        (isDone ? (wrongEnd(history, write) ?? kept) : undefined)
+        (isDone ? (failedWithoutPod(write) ?? wrongEnd(history, write) ?? kept) : undefined)
       );
     },
   }),
@@ -186,6 +186,13 @@ function isTargeted({ status }: Pod): boolean {
 /** Its end was not seen, or a user has taken it from its At. */
 function isLost(history: History, at: At, pod: RunPod, by: StatusWrite['by']): boolean {
   return isUnseen(history, pod, by) || controllerOf(pod.pod)?.uid !== at.metadata.uid;
+}
+
+function failedWithoutPod({ at, after, run }: StatusWrite): Finding | undefined {
+  const isKnown = run.pods.some(({ uid }) => uid === after.podUID);
+  return after.outcome !== 'Failed' || isKnown
+    ? undefined
+    : { text: `${at.metadata.name} has failed (${after.reason}) in a Pod that never was`, clue: 'no Pod' };
 }
 
 function wrongEnd(history: History, { at, after, run, by }: StatusWrite): Finding | undefined {

@@ -8,8 +8,12 @@ const minute = 60 * second;
 const started = { type: 'replica', time: begin, replica: 'replica-0', state: 'started' } as const;
 const running = { phase: 'RUNNING', attempts: 1 };
 
-function made(spec: Readonly<Record<string, unknown>>, status: Readonly<Record<string, unknown>>): HandMade {
-  return new HandMade(['L9']).add(started).change('ats', at('a', 0, spec, status), 'ADDED', 'alice');
+function made(
+  spec: Readonly<Record<string, unknown>>,
+  status: Readonly<Record<string, unknown>>,
+  promise = 'L9',
+): HandMade {
+  return new HandMade([promise]).add(started).change('ats', at('a', 0, spec, status), 'ADDED', 'alice');
 }
 
 /** Its Pod is made, and starts where that is said. */
@@ -116,5 +120,37 @@ describe('L9, limits end', () => {
         .calm(10 * minute).broken,
       [],
     );
+  });
+});
+
+describe('R1, limits are kept', () => {
+  /** A run with this spec that is stopped for this reason, so many seconds after its Pod was made or has started. */
+  const stoppedAfter = (spec: object, reason: string, seconds: number, failures = 0) => {
+    const run = withPod(made({ ...spec }, running, 'R1'), reason !== 'PendingTimeout');
+    const of = { namespace: 'shop', pod: 'a-pod', podUid: 'first', container: 'main' };
+    for (let failure = 0; failure < failures; failure++)
+      run.add({ type: 'container-end', time: run.time, exitCode: 1, ...of });
+    const annotations = { 'cnat.programming-kubernetes.info/stop-reason': reason };
+    return changePod(run.pass(seconds * second), { annotations }, {}).broken;
+  };
+
+  for (const [spec, reason] of [
+    [{ activeDeadlineSeconds: 60 }, 'DeadlineExceeded'],
+    [{ pendingTimeoutSeconds: 60 }, 'PendingTimeout'],
+  ] as const) {
+    it(`is broken by ${reason} before its time, and kept by one in time`, () => {
+      assert.deepEqual(stoppedAfter(spec, reason, 40), [`R1 ${reason}`]);
+      assert.deepEqual(stoppedAfter(spec, reason, 61), []);
+    });
+  }
+
+  it('is broken by BackoffLimitExceeded after too few failures', () => {
+    const spec = { backoffLimit: 2 };
+    assert.deepEqual(stoppedAfter(spec, 'BackoffLimitExceeded', 40, 2), ['R1 BackoffLimitExceeded']);
+    assert.deepEqual(stoppedAfter(spec, 'BackoffLimitExceeded', 40, 3), []);
+  });
+
+  it('says nothing of a stop that is for no limit', () => {
+    assert.deepEqual(stoppedAfter({}, 'Canceled', 1), []);
   });
 });

@@ -1,6 +1,6 @@
-/** L9: what a spec limits is over by then. */
-import { controllerOf } from '../../../src/kubernetes/objects.ts';
-import { among, kept, type NamedPromise } from '../history.ts';
+/** L9: what a spec limits is over by then, and R1: not before. */
+import { controllerOf, type Pod } from '../../../src/kubernetes/objects.ts';
+import { among, type Found, kept, type NamedPromise } from '../history.ts';
 import { type AtRun, madeWith, mainContainerOf, type RunPod } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
 import { accepted, hasWorked } from './liveness.ts';
@@ -133,4 +133,66 @@ function limitsOfDone({ at: { spec, status }, editedAt }: AtRun): Limit[] {
   const shownAt = Date.parse(complete?.lastTransitionTime ?? '') || completedAt;
   const over = Math.max(editedAt, Math.max(completedAt, shownAt) + ttlSecondsAfterFinished * 1000);
   return [{ limit: 'ttl', state: 'there after its ttl', at: over, within: actsWithin }];
+}
+
+/** Times have whole seconds, and are those of API servers and nodes whose clocks differ; in milliseconds. */
+const imprecision = 10_000;
+
+export const limitsAreKept: NamedPromise = {
+  name: 'R1',
+  sentence: 'a run is stopped for a limit only when it is past that limit',
+  start: (history) => ({
+    change({ resource, object, previous, time }): Found {
+      if (resource !== 'pods' || stopReason(object as Pod) === stopReason(previous as Pod | undefined))
+        return undefined;
+      const pod = history.runs.pod(object.metadata.uid);
+      const run = history.runs.ofPod(object.metadata.uid);
+      // A user who writes the status may decide when the run has begun, and why it is stopped.
+      if (pod === undefined || run === undefined || run.forgedAt !== undefined) return undefined;
+      const reason = stopReason(object as Pod) ?? '';
+      const missing = missingTo(reason, pod, run, time);
+      if (missing === undefined) return undefined;
+      const text = `${pod.name} is stopped for ${reason} too early: ${missing} are missing`;
+      return missing > 0 ? { text, clue: reason } : kept;
+    },
+  }),
+};
+
+function stopReason(pod: Pod | undefined): string | undefined {
+  return pod?.metadata.annotations?.['cnat.programming-kubernetes.info/stop-reason'];
+}
+
+/** How many milliseconds, or failures, are left until that limit; undefined for what is none. */
+function missingTo(
+  reason: string,
+  pod: RunPod,
+  { at: { status }, pods }: AtRun,
+  time: number,
+): number | undefined {
+  const { activeDeadlineSeconds = 0, pendingTimeoutSeconds = defaultPendingTimeoutSeconds } = madeWith(
+    pod.created,
+  );
+  switch (reason) {
+    case 'DeadlineExceeded': {
+      const main = mainContainerOf(pod.pod);
+      const startedAt = pod.starts.find(({ container }) => container === main)?.time ?? time;
+      return startedAt + activeDeadlineSeconds * 1000 - imprecision - time;
+    }
+    case 'PendingTimeout': {
+      const releasedAt = Date.parse(status?.launchTime ?? '') || 0;
+      const since = Math.max(pod.createdAt, isHeldUntilRecorded(pod) ? releasedAt : 0);
+      return since + pendingTimeoutSeconds * 1000 - imprecision - time;
+    }
+    case 'BackoffLimitExceeded': {
+      const { backoffLimit = defaultBackoffLimit } = madeWith(pod.created);
+      const failures = pods.flatMap(({ ends }) => ends).filter(({ exitCode }) => exitCode !== 0);
+      return backoffLimit + 1 - failures.length;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function isHeldUntilRecorded({ created }: RunPod): boolean {
+  return (created.spec.schedulingGates ?? []).length > 0;
 }

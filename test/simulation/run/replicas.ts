@@ -17,8 +17,6 @@ export const operatorUser = `system:serviceaccount:${operatorNamespace}:atwatch-
 const restartDelay = 1000;
 
 export class Replicas {
-  /** Sentences on standard error of processes that ended with an error. */
-  readonly deaths: string[] = [];
   readonly #cluster: Cluster;
   readonly #history: History;
   readonly #recorder: Recorder;
@@ -40,12 +38,13 @@ export class Replicas {
       const name = `replica-${index}`;
       const build = (ports: ProcessPorts, process: SimulatedProcess) => this.#build(replica, ports, process);
       const replica: SimulatedReplica = cluster.addReplica(name, build, { user: operatorUser, clocks });
-      replica.onStart((process) => this.#tell(process.name, 'started', this.#ahead(replica)));
+      replica.onStart((process) =>
+        this.#tell(process.name, { state: 'started', clockAhead: this.#ahead(replica) }),
+      );
       replica.onEnd(({ code, stderr }) => {
         const process = `${name}#${replica.ends.length}`;
-        this.#tell(process, code === 137 ? 'killed' : 'exited');
-        if (code !== 0 && code !== 137)
-          this.deaths.push(`${process} ended with ${code}: ${stderr.slice(0, 2000)}`);
+        if (code === 137) this.#tell(process, { state: 'killed' });
+        else this.#tell(process, { state: 'exited', end: { code, stderr } });
         this.#revive(index);
       });
       return { replica, downUntil: 0 };
@@ -99,15 +98,8 @@ export class Replicas {
     this.replica(index).process?.kill();
   }
 
-  #tell(replica: string, state: EntryOf<'replica'>['state'], clockAhead?: number): void {
-    const time = this.#cluster.simulation.now;
-    this.#history.add({
-      type: 'replica',
-      time,
-      replica,
-      state,
-      ...(clockAhead !== undefined && { clockAhead }),
-    });
+  #tell(replica: string, what: Omit<EntryOf<'replica'>, 'type' | 'time' | 'replica'>): void {
+    this.#history.add({ type: 'replica', time: this.#cluster.simulation.now, replica, ...what });
   }
 
   #logOf(replica: string, context: object): Logger {

@@ -32,8 +32,6 @@ export interface RunResult {
   readonly exercises: readonly Exercise[];
   /** What replicas were granted and used, as `verb group/resource`. */
   readonly rights: ReadonlySet<string>;
-  /** Processes that ended with an error of their own. */
-  readonly deaths: readonly string[];
 }
 
 /** In ms: after the last fault, until everything is done and it has been silent for long enough. */
@@ -112,7 +110,6 @@ export class Run {
         violations,
         exercises,
         cells: this.#coverage.cells,
-        deaths: this.#replicas.deaths,
       },
       ...{ simulated: simulation.elapsed, steps: simulation.steps, traceHash: simulation.traceHash },
       ...{ requests: recorder.requests, changes: recorder.changes, rights: this.#rights },
