@@ -1,5 +1,5 @@
 /**
- * Runs the stories of many seeds and prints their trace hashes, one line each: `seed hash steps`.
+ * Runs the stories and the plans of many seeds and prints their trace hashes, one line each: `seed story plan`.
  *
  *     node test/simulation/determinism.ts FIRST COUNT            in this order
  *     node test/simulation/determinism.ts FIRST COUNT --check    again in another process, backwards, elsewhere on
@@ -7,6 +7,8 @@
  */
 import { execFileSync } from 'node:child_process';
 import { runStory } from './determinism-story.ts';
+import { drawPlan } from './plan/draw-plan.ts';
+import { runPlan } from './run/run.ts';
 
 const [first = '1', count = '10', mode = ''] = process.argv.slice(2);
 const seeds = Array.from({ length: Number(count) }, (_, index) => `${Number(first) + index}`);
@@ -22,8 +24,9 @@ function elsewhere(): string[] {
 
 const lines: string[] = [];
 for (const seed of mode === '--backwards' ? seeds.toReversed() : seeds) {
-  const { hash, steps } = await runStory(seed);
-  lines.push(`${seed} ${hash} ${steps}`);
+  const { hash } = await runStory(seed);
+  const { traceHash } = await runPlan(drawPlan(seed));
+  lines.push(`${seed} ${hash} ${traceHash}`);
   if (mode !== '--check') console.log(lines.at(-1));
 }
 if (mode === '--check') {

@@ -3,12 +3,17 @@ import { createHash, randomBytes } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { runStory } from './determinism-story.ts';
+import { drawPlan } from './plan/draw-plan.ts';
 import { withoutRealWorld } from './real-world.ts';
+import { runPlan } from './run/run.ts';
 
 describe('a simulated run', () => {
   it('reaches no real time, no real chance and no I/O, over the whole life of three replicas', async () => {
+    const plans = ['1', '2', '3'].map(drawPlan);
     const reached = await withoutRealWorld(async () => {
       for (const seed of ['1', '2', '3']) await runStory(seed);
+      // The promises read what the operator was granted from its manifests.
+      for (const plan of plans) await runPlan(plan, { promises: [] });
     });
     assert.deepEqual(reached, []);
   });
@@ -24,6 +29,7 @@ describe('a simulated run', () => {
       () => randomBytes(8),
       () => crypto.randomUUID(),
       () => readFileSync('/etc/hostname'),
+      () => AbortSignal.timeout(1),
     ];
     const reached = await withoutRealWorld(async () => {
       for (const attempt of attempts) assert.throws(attempt, /was reached/);
@@ -37,7 +43,7 @@ describe('a simulated run', () => {
 
 /** Real time and real chance, as they stand in code; not methods of the same name, such as a socket's setTimeout. */
 const real =
-  /(?<!(?<!globalThis)\.)\b(setTimeout|setInterval|setImmediate|Math\.random|randomUUID|randomBytes|getRandomValues|Date\.now|performance\.now|node:timers)\b|new Date\(\)/g;
+  /(?<!(?<!globalThis)\.)\b(setTimeout|setInterval|setImmediate|Math\.random|randomUUID|randomBytes|randomInt|randomFill(?:Sync)?|hrtime|AbortSignal\.timeout|getRandomValues|Date\.now|performance\.now|node:timers)\b|new Date\(\)/g;
 
 /** Where they may stand: the ports themselves, what lies below the seam of the connections, and defaults. */
 const allowed: Readonly<Record<string, readonly string[]>> = {

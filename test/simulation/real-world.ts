@@ -27,6 +27,7 @@ const doors: readonly (readonly [name: string, holder: object, names: readonly s
   ['globalThis', globalThis, [...timerNames, 'fetch']],
   ['timers', timers, timerNames],
   ['timers/promises', timersPromises, timerNames],
+  ['AbortSignal', AbortSignal, ['timeout']],
   ['Math', Math, ['random']],
   ['Date', Date, ['now']],
   ['performance', performance, ['now']],
