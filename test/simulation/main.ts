@@ -82,7 +82,7 @@ async function simulate(seeds: Iterator<string>, seconds: number): Promise<Figur
   console.log(`\n${figures.table()}\n\n${figures.promises()}\n\n${figures.text()}`);
   for (const { seed, news } of broken)
     console.log(`make simulate SEED=${seed}   # ${news?.promise} ${news?.clue}`);
-  if (broken.length > 0) process.exitCode = 1;
+  if (broken.length > 0 || (figures.isLong && figures.unreached.length > 0)) process.exitCode = 1;
   return figures;
 }
 
