@@ -170,7 +170,7 @@ describe('on a real node', () => {
   after(() => operator?.remove());
 
   describe('a change', { concurrency: 2 }, () => {
-    for (const type of ['Auto', 'Evict'] as const) {
+    for (const type of ['Auto', 'RolloutRestart', 'Evict'] as const) {
       it(`restarts a StatefulSet and a DaemonSet by ${type}`, async (t) => {
         const namespace = await withNamespace(t);
         const surge = { updateStrategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } };
@@ -188,7 +188,7 @@ describe('on a real node', () => {
         const except = new Set(type === 'Evict' ? ['agent'] : []);
         await servedThroughout(namespace, prober, before, { text: 'Served throughout', except });
         assert.deepEqual([lastRestart?.restarted, history?.length], [before.length, 1]);
-        const generation = type === 'Auto' ? 2 : 1;
+        const generation = type === 'Evict' ? 1 : 2;
         for (const name of ['statefulset/store', 'daemonset/agent'])
           assert.equal(await generationOf(namespace, name), generation, name);
       });

@@ -35,7 +35,11 @@ describe('a ConfigMap with a selector in an annotation', { timeout: 180_000 }, (
   it("of the book's second group restarts those Pods; one with a wrong or an empty selector is warned of, and restarts none", async (t) => {
     const shop = await Shop.open(t);
     const { client, namespace } = shop;
-    const selectors = { 'webapp-config': 'app=webapp,deployment=webapp', wrong: 'app in webapp', empty: '' };
+    const selectors = {
+      'webapp-config': 'app=webapp,deployment in (webapp)',
+      wrong: 'app in webapp',
+      empty: '',
+    };
     for (const name of Object.keys(selectors)) await shop.createConfigMap({ message: 'first' }, name);
     for (const name of ['webapp', 'wrong', 'empty']) await shop.createWorkload(1, 'Deployment', name);
     const before = await shop.allReady(3);

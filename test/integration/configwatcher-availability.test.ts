@@ -231,6 +231,7 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     ['Evict', 'StatefulSet'],
     ['Evict', 'DaemonSet'],
     ['RolloutRestart', 'Deployment'],
+    ['RolloutRestart', 'StatefulSet'],
     ['RolloutRestart', 'DaemonSet'],
   ] as const) {
     it(`by ${type} waits for the rollout of a ${kind} whose template changes together with the content`, {

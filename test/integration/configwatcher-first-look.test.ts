@@ -1,6 +1,7 @@
 /** What an operator finds at its start of an edit that was made while it was down: on a real API server. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { configWatchers } from '../../src/api/resources.ts';
 import { configMaps, type KubernetesObject, pods } from '../../src/kubernetes/objects.ts';
 import { Shop } from './configwatcher-shop.ts';
 import { type Asked, failure, HostileProxy } from './hostile-proxy.ts';
@@ -64,6 +65,24 @@ describe('an operator that starts after an edit', { concurrency: 5 }, () => {
       left.some(({ metadata }) => metadata.uid === replaced),
       false,
     );
+  });
+
+  it('restarts all Pods where the last look was within 2 s of that edit', { timeout }, async (t) => {
+    const shop = await withoutOperator(t);
+    const { client, namespace } = shop;
+    const edited = await shop.patchConfigMap({ data: { message: 'second' } });
+    // The look may have come before the edit: both times are whole seconds, and clocks of API servers may differ.
+    const written = writes(edited).map((time = '') => Date.parse(time));
+    const status = { lastChangeTime: new Date(Math.max(...written)).toISOString() };
+    const key = { namespace, name: 'webapp-config-watcher' };
+    await client.patchStatus(configWatchers, key, { type: 'merge', body: { status } });
+    await reached(Math.max(...written) + 3000);
+    await replaceOne(shop);
+    await shop.olderThanEdits();
+    await shop.startOperator();
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(2);
+    assert.deepEqual([lastRestart?.restarted, lastRestart?.skippedFresh, shop.seen.length], [2, 0, 5]);
   });
 
   const isPodList = ({ method, path, query }: Asked) =>

@@ -182,6 +182,22 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
     assert.deepEqual([lastRestart?.restarted, shop.seen.length], [2, 4]);
   });
 
+  it('goes on to the next owner where a quota refuses a new Pod', { timeout }, async (t) => {
+    const shop = await opened(t);
+    await shop.deploy(1, 'Deployment', 'web-0');
+    await shop.deploy(1, 'Deployment', 'web-1');
+    await watched(shop, { strategy: { progressDeadlineSeconds: 5 } });
+    const quota = await imposeQuota(shop, { pods: '0' });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const stuck = await shop.until('both are begun', (status) => Object.keys(owners(status)).length === 2);
+    assert.deepEqual(owners(stuck)['Deployment/web-0'], [1, 'PodsMissing']);
+    assert.equal(stuck.lastRestart?.restarted, 2);
+    await shop.client.delete(resourceQuotas, quota);
+    await shop.restarted(1);
+    await shop.allReady(2);
+    assert.equal(shop.seen.length, 4);
+  });
+
   it('restarts the Pods of a DaemonSet of which one node is dead, and those of others', {
     timeout: 300_000,
   }, async (t) => {

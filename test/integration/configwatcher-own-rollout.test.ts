@@ -62,6 +62,7 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
 
   for (const [type, kind] of [
     ['Auto', 'Deployment'],
+    ['Auto', 'StatefulSet'],
     ['Evict', 'StatefulSet'],
     ['Auto', 'DaemonSet'],
   ] as const) {

@@ -73,6 +73,19 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
     assert.equal(shop.seen.length, 3);
   });
 
+  it('waits for the longest gap alone where that is lowered in a longer one', { timeout }, async (t) => {
+    const shop = await Shop.watched(t, 1, { cooldown: { base: '10m', max: '10m' } });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const first = (await shop.restarted(1)).lastRestart;
+    await shop.edit({ cooldown: { base: '1s', max: '25s' } });
+    await shop.patchConfigMap({ data: { message: 'third' } });
+    const { cooldownUntil = '' } = await shop.until('it waits for less', ({ cooldownUntil: until = '' }) => {
+      return Date.parse(until) - Date.parse(first?.startTime ?? '') === 25_000;
+    });
+    const { lastRestart } = await shop.restarted(2);
+    assert.ok(Date.parse(lastRestart?.startTime ?? '') >= Date.parse(cooldownUntil));
+  });
+
   it('takes one owner first, and as many at a time as it may when that serves', { timeout }, async (t) => {
     const shop = await Shop.open(t);
     await shop.createConfigMap({ message: 'first' });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { statefulSets } from '../../src/configwatcher/facts/workload.ts';
+import { secrets } from '../../src/kubernetes/types/core.generated.ts';
 import { setPaused } from './configwatcher-owner.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { events, Shop } from './configwatcher-shop.ts';
@@ -45,6 +46,31 @@ describe('two operators without an election', () => {
       assert.equal(await shop.generation('Deployment'), generations);
     });
   }
+});
+
+describe('two operators that make the key of hashes at once', () => {
+  it('have one key, and restart each Pod once for an edit of a Secret', { timeout }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const key = { namespace, name: 'webapp-secret' };
+    const data = (password: string) => ({ data: { password: Buffer.from(password).toString('base64') } });
+    await client.create(secrets, { metadata: key, ...data('first') });
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    const sources = [{ kind: 'Secret' as const, name: key.name }];
+    await shop.watch({ debounce: { quiet: '0s' }, cooldown: { base: '0s' }, sources });
+    await Promise.all([1, 2].map(() => shop.startOperator({ secretAccess: true })));
+    const { appliedHash } = await shop.baselined();
+    await shop.quiet();
+    const before = await shop.status();
+    assert.deepEqual([before.appliedHash, before.restartCount], [appliedHash, 0], 'neither has another key');
+    await client.patch(secrets, key, { type: 'merge', body: data('second') });
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(2);
+    await shop.quiet();
+    const { restartCount } = await shop.status();
+    assert.deepEqual([lastRestart?.restarted, restartCount, shop.seen.length], [2, 1, 4]);
+  });
 });
 
 describe('three operators without an election', () => {

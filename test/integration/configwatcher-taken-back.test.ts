@@ -66,6 +66,32 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     assert.fail('no edit was made in the second of a new Pod');
   });
 
+  it('restarts a Pod of which a container started while the edit was there that is taken back', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.watched(t, 2, { suspend: true });
+    const [read, spared] = await shop.allReady(2);
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.until('it is held', ({ pending }) => pending?.reason === 'Suspended');
+    const startedAt = new Date().toISOString();
+    const app = { name: 'app', image: 'mini-http-server', imageID: '', ready: true, restartCount: 1 };
+    const status = { containerStatuses: [{ ...app, lastState: {}, state: { running: { startedAt } } }] };
+    const key = { namespace: shop.namespace, name: read?.metadata.name ?? '' };
+    await shop.client.patchStatus(pods, key, { type: 'merge', body: { status } });
+    // Both times are whole seconds.
+    await eventually(() => Date.now() >= Date.parse(startedAt) + 2000, { message: 'a later second' });
+    await shop.patchConfigMap({ data: { message: 'first' } });
+    await shop.until('it is taken back', ({ pending, appliedHash }) => pending?.hash === appliedHash);
+    await shop.edit({ suspend: false });
+    const { lastRestart } = await shop.restarted(1);
+    const left = (await shop.allReady(2)).map(({ metadata }) => metadata.uid);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [1, 3]);
+    assert.deepEqual(
+      [read, spared].map((pod) => left.includes(pod?.metadata.uid)),
+      [false, true],
+    );
+  });
+
   for (const { hold, reason } of [
     { hold: 'suspend', reason: 'Suspended' },
     { hold: 'dryRun', reason: 'DryRun' },
