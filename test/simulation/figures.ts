@@ -85,7 +85,10 @@ export class Figures {
 
   /** One row per state, one column per fault; a dot is a cell that no run has reached. */
   table(): string {
-    const [states, faults] = this.#axes();
+    const pairs = [...this.cells.keys()].map((cell) => cell.split(' × '));
+    const axis = (expected: readonly string[], index: number) =>
+      [...new Set([...expected, ...pairs.map((pair) => pair[index] ?? '')])].sort();
+    const [states, faults] = [axis(expectedStates, 0), axis(expectedFaults, 1)];
     const width = Math.max(...states.map((state) => state.length));
     const legend = faults.map((fault, index) => `${letterOf(index)} ${fault}`);
     const head = `${' '.repeat(width)} ${faults.map((_, index) => letterOf(index)).join('')}`;
@@ -100,23 +103,14 @@ export class Figures {
       head,
       ...rows,
       '',
-      `${unreached.length} of ${states.length * faults.length} cells were not reached`,
+      `${unreached.length} of ${expectedCells.length} cells were not reached`,
       ...(isLong || unreached.length <= 25 ? unreached.map((cell) => `  ${cell}`) : []),
     ].join('\n');
   }
 
-  #axes(): readonly [states: readonly string[], faults: readonly string[]] {
-    const pairs = [...this.cells.keys()].map((cell) => cell.split(' × '));
-    const axis = (expected: readonly string[], index: number) =>
-      [...new Set([...expected, ...pairs.map((pair) => pair[index] ?? '')])].sort();
-    return [axis(expectedStates, 0), axis(expectedFaults, 1)];
-  }
-
-  /** Cells of the table, as `state × fault`. */
+  /** Of the cells that there should be, as `state × fault`; what else was seen is in the table, too. */
   get unreached(): readonly string[] {
-    const [states, faults] = this.#axes();
-    const all = states.flatMap((state) => faults.map((fault) => `${state} × ${fault}`));
-    return all.filter((cell) => !this.cells.has(cell));
+    return expectedCells.filter((cell) => !this.cells.has(cell));
   }
 
   /** Whether there was time to reach each cell: one that was not is a defect of the simulator. */
@@ -161,3 +155,5 @@ const expectedFaults = [
     'node-off',
   ],
 ];
+
+const expectedCells = expectedStates.flatMap((state) => expectedFaults.map((fault) => `${state} × ${fault}`));

@@ -104,6 +104,9 @@ async function inChildren(seeds: Iterator<string>, onReport: (report: RunReport)
     const args = [...process.execArgv, ...workerFlags, import.meta.filename, '--worker'];
     const worker = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     const closed = once(worker, 'close');
+    // What it could not be sent is told by its end.
+    worker.stdin.on('error', () => {});
+    let reports = 0;
     let running: string | undefined;
     const next = () => {
       const { value, done } = goesOn ? seeds.next() : { value: undefined, done: true };
@@ -113,6 +116,7 @@ async function inChildren(seeds: Iterator<string>, onReport: (report: RunReport)
     };
     next();
     for await (const line of createInterface({ input: worker.stdout })) {
+      reports += 1;
       goesOn = onReport(JSON.parse(line)) && goesOn;
       next();
     }
@@ -120,6 +124,7 @@ async function inChildren(seeds: Iterator<string>, onReport: (report: RunReport)
     if (running === undefined) return;
     console.log(`${running}: its process ended with ${signal ?? code}`);
     process.exitCode = 1;
+    if (reports === 0) throw new Error('no process comes as far as a report');
     return child();
   };
   await Promise.all(Array.from({ length: availableParallelism() }, child));

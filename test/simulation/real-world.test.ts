@@ -43,7 +43,7 @@ describe('a simulated run', () => {
 
 /** Real time and real chance, as they stand in code; not methods of the same name, such as a socket's setTimeout. */
 const real =
-  /(?<!(?<!globalThis)\.)\b(setTimeout|setInterval|setImmediate|Math\.random|randomUUID|randomBytes|randomInt|randomFill(?:Sync)?|hrtime|AbortSignal\.timeout|getRandomValues|Date\.now|performance\.now|node:timers)\b|new Date\(\)/g;
+  /(?<!(?<!globalThis)\.)\b(setTimeout|setInterval|setImmediate|Math\.random|randomUUID|randomBytes|process\.hrtime|crypto\.random\w+|AbortSignal\.timeout|getRandomValues|Date\.now|performance\.now|node:timers)\b|new Date\(\)/g;
 
 /** Where they may stand: the ports themselves, what lies below the seam of the connections, and defaults. */
 const allowed: Readonly<Record<string, readonly string[]>> = {

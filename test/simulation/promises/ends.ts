@@ -137,25 +137,34 @@ function limitsOfDone({ at: { spec, status }, editedAt }: AtRun): Limit[] {
 
 /** Times have whole seconds, and are those of API servers and nodes whose clocks differ; in milliseconds. */
 const imprecision = 10_000;
+/** A node shows wrong times for so long at most after the beginning of the fault, in milliseconds. */
+const wrongFor = 10 * 60_000;
 
 export const limitsAreKept: NamedPromise = {
   name: 'R1',
   sentence: 'a run is stopped for a limit only when it is past that limit',
-  start: (history) => ({
-    change({ resource, object, previous, time }): Found {
-      if (resource !== 'pods' || stopReason(object as Pod) === stopReason(previous as Pod | undefined))
+  start(history) {
+    /** When a node has shown wrong times last. */
+    let wrongAt = Number.NEGATIVE_INFINITY;
+    return {
+      fault({ kind, time }) {
+        if (kind === 'node-clock') wrongAt = time;
         return undefined;
-      const pod = history.runs.pod(object.metadata.uid);
-      const run = history.runs.ofPod(object.metadata.uid);
-      // A user who writes the status may decide when the run has begun, and why it is stopped.
-      if (pod === undefined || run === undefined || run.forgedAt !== undefined) return undefined;
-      const reason = stopReason(object as Pod) ?? '';
-      const missing = missingTo(reason, pod, run, time);
-      if (missing === undefined) return undefined;
-      const text = `${pod.name} is stopped for ${reason} too early: ${missing} are missing`;
-      return missing > 0 ? { text, clue: reason } : kept;
-    },
-  }),
+      },
+      change({ resource, object, previous, time }): Found {
+        const reason = stopReason(object as Pod);
+        if (resource !== 'pods' || reason === stopReason(previous as Pod | undefined)) return undefined;
+        const pod = history.runs.pod(object.metadata.uid);
+        const run = history.runs.ofPod(object.metadata.uid);
+        // A user who writes the status may decide when the run has begun, and why it is stopped.
+        if (pod === undefined || run === undefined || run.forgedAt !== undefined) return undefined;
+        const missing = missingTo(reason ?? '', pod, run, { time, wrongAt });
+        if (missing === undefined) return undefined;
+        const text = `${pod.name} is stopped for ${reason} too early: ${missing} are missing`;
+        return missing > 0 ? { text, clue: reason ?? '' } : kept;
+      },
+    };
+  },
 };
 
 function stopReason(pod: Pod | undefined): string | undefined {
@@ -166,27 +175,29 @@ function stopReason(pod: Pod | undefined): string | undefined {
 function missingTo(
   reason: string,
   pod: RunPod,
-  { at: { status }, pods }: AtRun,
-  time: number,
+  run: AtRun,
+  { time, wrongAt }: { readonly time: number; readonly wrongAt: number },
 ): number | undefined {
-  const { activeDeadlineSeconds = 0, pendingTimeoutSeconds = defaultPendingTimeoutSeconds } = madeWith(
-    pod.created,
-  );
+  const limits = madeWith(pod.created);
   switch (reason) {
     case 'DeadlineExceeded': {
+      const { activeDeadlineSeconds = 0 } = limits;
       const main = mainContainerOf(pod.pod);
-      const startedAt = pod.starts.find(({ container }) => container === main)?.time ?? time;
-      return startedAt + activeDeadlineSeconds * 1000 - imprecision - time;
+      const [first] = pod.starts.filter(({ container }) => container === main);
+      // A start before the Pod was made is one of a wrong clock: what is certain is that it was not before that.
+      const isDoubtful = first === undefined || wrongAt >= pod.createdAt - wrongFor;
+      const since = isDoubtful ? pod.createdAt : first.time;
+      return since + activeDeadlineSeconds * 1000 - imprecision - time;
     }
     case 'PendingTimeout': {
-      const releasedAt = Date.parse(status?.launchTime ?? '') || 0;
+      const { pendingTimeoutSeconds = defaultPendingTimeoutSeconds } = limits;
+      const releasedAt = Date.parse(run.at.status?.launchTime ?? '') || 0;
       const since = Math.max(pod.createdAt, isHeldUntilRecorded(pod) ? releasedAt : 0);
       return since + pendingTimeoutSeconds * 1000 - imprecision - time;
     }
     case 'BackoffLimitExceeded': {
-      const { backoffLimit = defaultBackoffLimit } = madeWith(pod.created);
-      const failures = pods.flatMap(({ ends }) => ends).filter(({ exitCode }) => exitCode !== 0);
-      return backoffLimit + 1 - failures.length;
+      const { backoffLimit = defaultBackoffLimit } = limits;
+      return backoffLimit + 1 - pod.ends.filter(({ exitCode }) => exitCode !== 0).length;
     }
     default:
       return undefined;

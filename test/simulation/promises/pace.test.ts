@@ -37,10 +37,12 @@ interface Case {
   readonly third?: readonly ['ready' | 'crashes', 'ready' | 'crashes'];
   /** The Pod that takes the place of the one that the restart has taken. */
   readonly next: 'ready' | 'crashes' | 'starts';
+  /** The annotation of the watcher in a new template of the second owner; absent where a Pod of it is evicted. */
+  readonly template?: string | null;
 }
 
 /** Whether the promise is broken where a restart takes a Pod of one owner, and then one of another. */
-function isBroken({ third = ['ready', 'ready'], next }: Case) {
+function isBroken({ third = ['ready', 'ready'], next, template }: Case) {
   const made = new HandMade(['R3']);
   for (const owner of ['one', 'two']) made.change('statefulsets', set(owner), 'ADDED', 'alice');
   for (const name of ['one', 'two']) {
@@ -54,7 +56,10 @@ function isBroken({ third = ['ready', 'ready'], next }: Case) {
   evict('one-1').change('pods', podOf('one', 1, 'ready'), 'DELETED');
   made.change('pods', podOf('one', 2, third[1]), 'MODIFIED').pass(5 * second);
   made.change('pods', podOf('one', 1, next, edited + 5 * second)).pass(second);
-  return evict('two-1').broken.includes('R3 canary');
+  if (template === undefined) return evict('two-1').broken.includes('R3 canary');
+  const annotations = { 'k8spatterns.io/restarted-for.w': template };
+  const body = JSON.stringify({ spec: { template: { metadata: { annotations } } } });
+  return made.request('patch', 'statefulsets', 'two', { body }).broken.includes('R3 canary');
 }
 
 describe('R3, one owner first', () => {
@@ -62,6 +67,12 @@ describe('R3, one owner first', () => {
     assert.equal(isBroken({ next: 'starts' }), true);
     assert.equal(isBroken({ next: 'crashes' }), true);
     assert.equal(isBroken({ next: 'ready' }), false);
+  });
+
+  it('is broken by a new template of a second owner, and kept by one that is set back', () => {
+    assert.equal(isBroken({ next: 'starts', template: 'one' }), true);
+    assert.equal(isBroken({ next: 'starts', template: null }), false);
+    assert.equal(isBroken({ next: 'starts', template: 'earlier' }), false);
   });
 
   it('is kept where Pods of the first one were down before, and as many are now that do not start', () => {

@@ -189,12 +189,17 @@ function evicts(history: History, request: EntryOf<'request'>): Begun | undefine
   return run === undefined || more.length > 0 ? undefined : { run, owner, pod };
 }
 
-/** A change of the template, by the annotation of the watcher. */
+/**
+ * A change of the template, by the annotation of the watcher. One that sets it back, because the edit was taken back,
+ * begins nothing: it takes Pods of the owner only that its rollout has made.
+ */
 function rollsOut(history: History, request: EntryOf<'request'>): Begun | undefined {
-  const { replica, resource, namespace, name } = request;
+  const { replica, resource, namespace, name, body } = request;
   if (replica === undefined || !isAccepted(request)) return undefined;
   // One of this name may have been there before.
-  const run = rolledOutBy(history, request).find(({ goneAt }) => goneAt === undefined);
+  const run = rolledOutBy(history, request).find(({ goneAt, watcher: { status } }) => {
+    return goneAt === undefined && body.includes(`:"${status?.lastRestart?.id}"`);
+  });
   const owner = history.objects.get(resource, namespace, name);
   const pod = history.objects
     .in<Pod>('pods', namespace)

@@ -7,7 +7,7 @@ const atWork: readonly RegExp[] = [/^lost the leader lease /];
 const atStart: readonly RegExp[] = [
   /^cannot reach the API server at /,
   / is not served: its CustomResourceDefinition is not installed; /,
-  /^the caches were not filled within \d+ s after their last progress: /,
+  /^the caches were not filled within \d+ s( after their last progress)?: /,
   / cannot be watched: User ".*" cannot do that; /,
 ];
 /** Of one that was told to stop, and meets an API server that does not answer. */

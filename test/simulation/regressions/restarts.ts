@@ -313,4 +313,19 @@ export const restarts: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'a template that was set back, because the edit was taken back, counted as one for a content that no Pod runs',
+    promise: 'R3',
+    plan: {
+      duration: 5 * minute,
+      deeds: [
+        ...app({ podSelector: { app: 'shop' }, strategy: { type: 'Auto' }, debounce: { quiet: '0s' } }),
+        owner('deployments', 'first', 'shop'),
+        owner('deployments', 'second', 'shop', { replicas: 3, minReadySeconds: 3 }),
+        edit(2 * minute, { message: 'two' }),
+        edit(2 * minute + 14_000, { message: 'one' }),
+      ],
+    },
+  },
 ];
