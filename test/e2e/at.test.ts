@@ -24,7 +24,10 @@ interface Pod {
 interface FinishedPod {
   readonly status: {
     readonly containerStatuses: readonly [
-      { readonly state: { readonly terminated: { readonly finishedAt: string } } },
+      {
+        readonly restartCount: number;
+        readonly state: { readonly terminated: { readonly finishedAt: string } };
+      },
     ];
   };
 }
@@ -147,6 +150,25 @@ describe('At on a real node', () => {
     assert.equal((await namespace.getJson<Pod>('pod/long-pod')).metadata.uid, before.metadata.uid);
     assert.equal((await namespace.getJson<At>('at/long')).status.outcome, 'Succeeded');
     assert.equal(await namespace.kubectl('logs', 'long-pod'), 'run');
+  });
+
+  it('starts its command once with backoffLimit 0, also while no operator is there', async (t) => {
+    const namespace = await withNamespace(t);
+    const command = 'until [ -e /tmp/end ]; do sleep 0.2; done; exit 3';
+    await namespace.apply(atObject('hard', Date.now(), { shell: '/bin/sh', command, backoffLimit: 0 }));
+    await namespace.kubectl('wait', '--for=create', '--timeout=110s', 'pod/hard-pod');
+    const isIn = (phase: string) =>
+      namespace.kubectl('wait', `--for=jsonpath={.status.phase}=${phase}`, '--timeout=110s', 'pod/hard-pod');
+    await isIn('Running');
+    await operator.kill();
+    await namespace.kubectl('exec', 'hard-pod', '--', 'touch', '/tmp/end');
+    await isIn('Failed');
+    const pod = await namespace.getJson<FinishedPod>('pod/hard-pod');
+    assert.equal(pod.status.containerStatuses[0].restartCount, 0);
+    await operator.start();
+    await waitForDone(namespace, 'hard');
+    const { outcome, exitCode } = (await namespace.getJson<At>('at/hard')).status;
+    assert.deepEqual({ outcome, exitCode }, { outcome: 'Failed', exitCode: 3 });
   });
 
   it('ends by its deadline also while no operator is there', async (t) => {

@@ -74,11 +74,11 @@ const may = (...request: string[]) =>
     () => false,
   );
 
-const at = (name: string, schedule: number, command: string) => ({
+const at = (name: string, schedule: number, command: string, spec: object = {}) => ({
   apiVersion: 'cnat.programming-kubernetes.info/v1alpha1',
   kind: 'At',
   metadata: { name },
-  spec: { schedule: new Date(schedule).toISOString(), command },
+  spec: { schedule: new Date(schedule).toISOString(), command, ...spec },
 });
 
 /** Kind and name of everything with the release's label. */
@@ -194,10 +194,24 @@ describe('the chart', { skip: 'why' in image && image.why }, () => {
     await install(chart, {
       ...{ namespaces: [watched.name], replicas: 2, metrics: { enabled: true }, crds: { keep: false } },
       ...{ rolloutRestart: true, secretAccess: true, annotationController: true, secondGroup: true },
+      at: { defaultTtlSecondsAfterFinished: 3600 },
     });
     await Promise.all([watched, other].map((one) => one.apply(at('now', Date.now(), 'echo YAY'))));
     await done(watched, 'at/now');
+    const { operatorDefaults } = (await watched.getJson<At>('at/now')).status ?? {};
+    assert.deepEqual(operatorDefaults, { ttlSecondsAfterFinished: 3600 });
     assert.equal(await other.kubectl('get', 'pods', '--output=name'), '');
+    // Without a ClusterRole a Pod gets no finalizer, and what is lost is told as lost.
+    const once = { launchGuarantee: 'ExactlyOnce' };
+    await watched.apply(at('once', Date.now(), 'sleep 600', once));
+    await watched.kubectl('wait', '--for=create', '--timeout=110s', 'pod/once-pod');
+    await watched.kubectl('wait', '--for=condition=Ready', '--timeout=110s', 'pod/once-pod');
+    const { metadata } = await watched.getJson<Pod>('pod/once-pod');
+    assert.equal(metadata.finalizers, undefined);
+    await watched.kubectl('delete', 'pod/once-pod', '--force', '--grace-period=0');
+    await done(watched, 'at/once');
+    const { outcome, reason } = (await watched.getJson<At>('at/once')).status ?? {};
+    assert.deepEqual([outcome, reason], ['Failed', 'PodLost']);
     const rights = [watched, other].map(({ name }) => may('get', 'secrets', `--namespace=${name}`));
     assert.deepEqual(await Promise.all(rights), [true, false]);
 

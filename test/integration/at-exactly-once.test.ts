@@ -96,12 +96,20 @@ describe('a run with ExactlyOnce', { concurrency: true }, () => {
     assert.match(refused.status?.message ?? '', /^Pod example-at-pod waits for its release, which fails: /);
     assert.equal(refused.status?.phase, 'RUNNING');
     assert.ok(isGated(await rig.pod()));
+    const recordedAt = Date.parse(refused.status?.launchTime ?? '');
+    // Times are whole seconds.
+    await eventually(() => Date.now() >= recordedAt + 3000, { message: 'a later second' });
     proxy.treat = () => undefined;
     await eventually(async () => !isGated(await rig.pod()), { message: 'the Pod is released' });
     await rig.bind(t);
     await rig.start();
     await rig.exit(0);
-    assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
+    const { status } = await rig.inPhase('DONE');
+    assert.equal(status?.outcome, 'Succeeded');
+    assert.ok(
+      Date.parse(status?.launchTime ?? '') >= recordedAt + 2000,
+      'it was launched when it was released',
+    );
   });
 
   it('is lost, and not run again, where its finalizer was taken off and its Pod is gone', async (t) => {

@@ -170,6 +170,9 @@ describe('At with Retry', { concurrency: true }, () => {
     const { status } = await rig.inPhase('DONE');
     assert.deepEqual([status?.outcome, status?.reason, status?.attempts], ['Failed', 'Evicted', 10]);
     assert.deepEqual(new Set(status?.history?.slice(0, 9).map(({ reason }) => reason)), new Set(['PodLost']));
+    const isDisrupted = (event: string) => event === 'Disrupted (W)';
+    const told = async () => (await rig.events()).filter(isDisrupted).length === 10;
+    await eventually(told, { message: 'each lost attempt has its Event' });
     await rig.createAt({ pendingTimeoutSeconds: 0 }, 'afterwards');
     await rig.inPhase('RUNNING', 'afterwards');
     await eventually(() => created.size >= 11, { message: 'the Pod afterwards is seen' });

@@ -102,10 +102,13 @@ it('Ats that wait, run or are over cost no request for an hour', { timeout: 180_
   // Events come behind the status, and what is to be told of a Pod behind that.
   await eventually(isSettled, { timeout: 60_000, interval: 3000, message: 'all is told' });
   const before = await found();
+  const probedUntil = proxy.asked.length;
   for (let passed = 0; passed < 60 * minute; passed += minute / 4) await advanceAtRest(minute / 4);
   // What the last step has begun is over.
   await advanceAtRest(0);
   const since = asked().slice(known);
+  const isProbe = ({ path }: Asked) => path === '/version';
+  assert.deepEqual(proxy.asked.slice(probedUntil).filter(isProbe), [], 'a right clock costs nothing');
   assert.deepEqual(
     since.map(({ method, path }) => `${method} ${path}`),
     [],

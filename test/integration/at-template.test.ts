@@ -54,14 +54,29 @@ it('of two deadlines the smaller wins, and a Pod that waits for its image has th
   const rig = await AtRig.create(t);
   await rig.startOperator();
   const own = { command: 'true', pendingTimeoutSeconds: 30, activeDeadlineSeconds: 10 };
-  const template = (activeDeadlineSeconds: number) => ({ spec: { activeDeadlineSeconds, containers: [{}] } });
-  await rig.createAt({ ...own, template: template(500) }, 'own');
-  await rig.createAt({ ...own, template: template(20) }, 'given');
-  for (const [name, seconds] of [
-    ['own', 40],
-    ['given', 20],
-  ] as const) {
+  const template = (spec: object) => ({ spec: { containers: [{}], ...spec } });
+  const first = { name: 'first', image: 'busybox' };
+  const rows = {
+    own: [{ template: template({ activeDeadlineSeconds: 500 }) }, 40],
+    given: [{ template: template({ activeDeadlineSeconds: 20 }) }, 20],
+    sidecar: [{ template: template({ initContainers: [{ ...first, restartPolicy: 'Always' }] }) }, 40],
+    // The time in which these work, or for which the Pod may wait, is not known before.
+    init: [{ template: template({ initContainers: [first] }) }, undefined],
+    unlimited: [{ pendingTimeoutSeconds: 0 }, undefined],
+  } as const;
+  for (const [name, [spec]] of Object.entries(rows)) await rig.createAt({ ...own, ...spec }, name);
+  for (const [name, [, seconds]] of Object.entries(rows)) {
     await rig.inPhase('RUNNING', name);
     assert.equal((await rig.pod(`${name}-pod`)).spec.activeDeadlineSeconds, seconds, name);
   }
+});
+
+it('the words of a template without a command of the At stay as they are', async (t) => {
+  const rig = await AtRig.create(t);
+  await rig.startOperator();
+  const main = { name: 'main', image: 'busybox', command: ['echo'], args: ['$(HOME)', '$$(x)', 'a b'] };
+  await rig.createAt({ template: { spec: { containers: [main] } } });
+  await rig.inPhase('RUNNING');
+  const [container] = (await rig.pod()).spec.containers;
+  assert.deepEqual([container?.command, container?.args], [main.command, main.args]);
 });

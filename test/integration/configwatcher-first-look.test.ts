@@ -71,9 +71,9 @@ describe('an operator that starts after an edit', { concurrency: 5 }, () => {
     const shop = await withoutOperator(t);
     const { client, namespace } = shop;
     const edited = await shop.patchConfigMap({ data: { message: 'second' } });
-    // The look may have come before the edit: both times are whole seconds, and clocks of API servers may differ.
+    // The look may have come after an edit of the same moment: times are whole seconds, and clocks of API servers differ.
     const written = writes(edited).map((time = '') => Date.parse(time));
-    const status = { lastChangeTime: new Date(Math.max(...written)).toISOString() };
+    const status = { lastChangeTime: new Date(Math.max(...written) - 2000).toISOString() };
     const key = { namespace, name: 'webapp-config-watcher' };
     await client.patchStatus(configWatchers, key, { type: 'merge', body: { status } });
     await reached(Math.max(...written) + 3000);

@@ -6,6 +6,7 @@ import { secrets } from '../../src/kubernetes/types/core.generated.ts';
 import { setPaused } from './configwatcher-owner.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
 import { events, Shop } from './configwatcher-shop.ts';
+import { type Asked, failure, HostileProxy } from './hostile-proxy.ts';
 import { eventually } from './support.ts';
 
 const timeout = 180_000;
@@ -59,8 +60,19 @@ describe('two operators that make the key of hashes at once', () => {
     await shop.deploy(2);
     const sources = [{ kind: 'Secret' as const, name: key.name }];
     await shop.watch({ debounce: { quiet: '0s' }, cooldown: { base: '0s' }, sources });
-    await Promise.all([1, 2].map(() => shop.startOperator({ secretAccess: true })));
+    await shop.startOperator({ secretAccess: true });
     const { appliedHash } = await shop.baselined();
+    // The other one looks for the key before the first has made it.
+    const proxy = await HostileProxy.start(t);
+    let looked = 0;
+    const isLook = ({ method, path }: Asked) =>
+      method === 'GET' && path.endsWith('/secrets/atwatch-hash-key');
+    proxy.treat = (asked) => (isLook(asked) && looked++ === 0 ? failure(404, 'NotFound') : undefined);
+    await shop.startOperator({ secretAccess: true, kubeConfig: proxy.kubeConfig });
+    const hasMade = ({ method, path }: Asked) => method === 'POST' && path.endsWith('/secrets');
+    await eventually(() => looked === 2 && proxy.asked.some(hasMade), {
+      message: 'it has made one of its own',
+    });
     await shop.quiet();
     const before = await shop.status();
     assert.deepEqual([before.appliedHash, before.restartCount], [appliedHash, 0], 'neither has another key');

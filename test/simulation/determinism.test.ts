@@ -8,8 +8,8 @@ const script = new URL('./determinism.ts', import.meta.url).pathname;
 
 describe('a seed', () => {
   it('gives the same run again, also in another process elsewhere on earth', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [script, '1', '5', '--check']);
-    assert.match(stdout, /^5 of 5 seeds /);
+    const { stdout } = await promisify(execFile)(process.execPath, [script, '1', '3', '--check']);
+    assert.match(stdout, /^3 of 3 seeds /);
   });
 
   it('gives another run than another seed', async () => {
