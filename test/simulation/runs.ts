@@ -119,7 +119,7 @@ export class Runs {
     for (const state of [status?.state, status?.lastState]) {
       if (state?.terminated !== undefined) known.shownExits.add(state.terminated.exitCode);
     }
-    const reason = pod.metadata.annotations?.['cnat.programming-kubernetes.info/stop-reason'];
+    const reason = stopReasonOf(pod);
     if (reason !== undefined && known.stop === undefined) known.stop = { time, reason };
   }
 
@@ -190,6 +190,17 @@ export function mainContainerOf(pod: Pod): string {
   const { container: written } = madeWith(pod);
   const names = pod.spec.containers.map(({ name }) => name);
   return typeof written === 'string' && names.includes(written) ? written : (names[0] ?? '');
+}
+
+/** Why the operator stops the Pod, as it has written on it; undefined for one that it does not stop. */
+export function stopReasonOf(pod: Pod | undefined): string | undefined {
+  return pod?.metadata.annotations?.['cnat.programming-kubernetes.info/stop-reason'];
+}
+
+/** When its main container started first, in milliseconds. */
+export function startedAtOf({ pod, starts }: RunPod): number | undefined {
+  const main = mainContainerOf(pod);
+  return starts.find(({ container }) => container === main)?.time;
 }
 
 /** Whether the Pod is made but not launched, because no status has recorded it. */

@@ -257,6 +257,23 @@ const ofAt: readonly PlantedBug[] = [
     replace: 'const note = acceptance === accepted ? `${event.note}: ${o.at.spec.command}` :',
     promise: 'S14',
   },
+  {
+    name: 'failures counted twice',
+    sentence: 'a failure is counted as a restart and as an end',
+    file: 'src/at/decide/stop.ts',
+    find: 'view.failedStarts > run.backoffLimit',
+    replace: '2 * view.failedStarts > run.backoffLimit',
+    promise: 'R1',
+  },
+  {
+    name: 'status before Pod',
+    sentence: 'an At is RUNNING before its Pod is created',
+    file: at.actuator,
+    find: "case 'CreatePod':",
+    replace:
+      "case 'CreatePod':\n        await this.#statuses.write({ ...observed.at.status, phase: 'RUNNING', podName: action.pod.metadata.name } as never, false, observed, context);",
+    promise: 'R1',
+  },
 ];
 
 const ofFailures: readonly PlantedBug[] = [
@@ -466,30 +483,4 @@ const ofRuntime: readonly PlantedBug[] = [
   },
 ];
 
-const counts: readonly PlantedBug[] = [
-  {
-    name: 'failures counted twice',
-    sentence: 'a failure is counted as a restart and as an end',
-    file: 'src/at/decide/stop.ts',
-    find: 'view.failedStarts > run.backoffLimit',
-    replace: '2 * view.failedStarts > run.backoffLimit',
-    promise: 'R1',
-  },
-  {
-    name: 'status before Pod',
-    sentence: 'an At is RUNNING before its Pod is created',
-    file: at.actuator,
-    find: "case 'CreatePod':",
-    replace:
-      "case 'CreatePod':\n        await this.#statuses.write({ ...observed.at.status, phase: 'RUNNING', podName: action.pod.metadata.name } as never, false, observed, context);",
-    promise: 'L1',
-  },
-];
-
-export const plantedBugs: readonly PlantedBug[] = [
-  ...ofAt,
-  ...ofFailures,
-  ...ofConfigWatcher,
-  ...ofRuntime,
-  ...counts,
-];
+export const plantedBugs: readonly PlantedBug[] = [...ofAt, ...ofFailures, ...ofConfigWatcher, ...ofRuntime];

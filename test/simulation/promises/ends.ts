@@ -1,7 +1,15 @@
 /** L9: what a spec limits is over by then, and R1: not before. */
 import { controllerOf, type Pod } from '../../../src/kubernetes/objects.ts';
 import { among, type Found, kept, type NamedPromise } from '../history.ts';
-import { type AtRun, madeWith, mainContainerOf, type RunPod } from '../runs.ts';
+import {
+  type AtRun,
+  isGated,
+  madeWith,
+  mainContainerOf,
+  type RunPod,
+  startedAtOf,
+  stopReasonOf,
+} from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
 import { accepted, hasWorked } from './liveness.ts';
 
@@ -87,7 +95,7 @@ function limitsOfRun({ uid, at: { spec, status }, editedAt, pods }: AtRun): Limi
   }
   if (last === undefined) return limits;
   const main = mainContainerOf(last.pod);
-  const startedAt = last.starts.find(({ container }) => container === main)?.time;
+  const startedAt = startedAtOf(last);
   // No later edit changes these, nor one that was not seen by then.
   const limitsThen = madeWith(last.created);
   const { activeDeadlineSeconds, pendingTimeoutSeconds = defaultPendingTimeoutSeconds } = limitsThen;
@@ -152,8 +160,8 @@ export const limitsAreKept: NamedPromise = {
         return undefined;
       },
       change({ resource, object, previous, time }): Found {
-        const reason = stopReason(object as Pod);
-        if (resource !== 'pods' || reason === stopReason(previous as Pod | undefined)) return undefined;
+        const reason = stopReasonOf(object as Pod);
+        if (resource !== 'pods' || reason === stopReasonOf(previous as Pod | undefined)) return undefined;
         const pod = history.runs.pod(object.metadata.uid);
         const run = history.runs.ofPod(object.metadata.uid);
         // A user who writes the status may decide when the run has begun, and why it is stopped.
@@ -167,10 +175,6 @@ export const limitsAreKept: NamedPromise = {
   },
 };
 
-function stopReason(pod: Pod | undefined): string | undefined {
-  return pod?.metadata.annotations?.['cnat.programming-kubernetes.info/stop-reason'];
-}
-
 /** How many milliseconds, or failures, are left until that limit; undefined for what is none. */
 function missingTo(
   reason: string,
@@ -182,17 +186,16 @@ function missingTo(
   switch (reason) {
     case 'DeadlineExceeded': {
       const { activeDeadlineSeconds = 0 } = limits;
-      const main = mainContainerOf(pod.pod);
-      const [first] = pod.starts.filter(({ container }) => container === main);
+      const startedAt = startedAtOf(pod);
       // A start before the Pod was made is one of a wrong clock: what is certain is that it was not before that.
-      const isDoubtful = first === undefined || wrongAt >= pod.createdAt - wrongFor;
-      const since = isDoubtful ? pod.createdAt : first.time;
+      const isDoubtful = startedAt === undefined || wrongAt >= pod.createdAt - wrongFor;
+      const since = isDoubtful ? pod.createdAt : startedAt;
       return since + activeDeadlineSeconds * 1000 - imprecision - time;
     }
     case 'PendingTimeout': {
       const { pendingTimeoutSeconds = defaultPendingTimeoutSeconds } = limits;
       const releasedAt = Date.parse(run.at.status?.launchTime ?? '') || 0;
-      const since = Math.max(pod.createdAt, isHeldUntilRecorded(pod) ? releasedAt : 0);
+      const since = Math.max(pod.createdAt, isGated(pod.created) ? releasedAt : 0);
       return since + pendingTimeoutSeconds * 1000 - imprecision - time;
     }
     case 'BackoffLimitExceeded': {
@@ -202,8 +205,4 @@ function missingTo(
     default:
       return undefined;
   }
-}
-
-function isHeldUntilRecorded({ created }: RunPod): boolean {
-  return (created.spec.schedulingGates ?? []).length > 0;
 }
