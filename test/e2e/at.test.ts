@@ -52,8 +52,10 @@ function atObject(name: string, schedule: number, spec: object = { command: 'ech
   };
 }
 
-const waitForDone = (namespace: Namespace, name: string) =>
-  namespace.kubectl('wait', '--for=jsonpath={.status.phase}=DONE', '--timeout=110s', `at/${name}`);
+const waitForPhase = (namespace: Namespace, what: string, phase: string) =>
+  namespace.kubectl('wait', `--for=jsonpath={.status.phase}=${phase}`, '--timeout=110s', what);
+
+const waitForDone = (namespace: Namespace, name: string) => waitForPhase(namespace, `at/${name}`, 'DONE');
 
 describe('At on a real node', () => {
   let operator: OperatorUnderTest;
@@ -138,10 +140,8 @@ describe('At on a real node', () => {
     // It runs until it is told to end.
     const command = 'echo run; until [ -e /tmp/end ]; do sleep 0.2; done';
     await namespace.apply(atObject('long', Date.now(), { shell: '/bin/sh', command }));
-    const isIn = (phase: string, what: string) =>
-      namespace.kubectl('wait', `--for=jsonpath={.status.phase}=${phase}`, '--timeout=110s', what);
-    await isIn('RUNNING', 'at/long');
-    await isIn('Running', 'pod/long-pod');
+    await waitForPhase(namespace, 'at/long', 'RUNNING');
+    await waitForPhase(namespace, 'pod/long-pod', 'Running');
     const before = await namespace.getJson<Pod>('pod/long-pod');
     await operator.kill();
     await operator.start();
@@ -157,12 +157,10 @@ describe('At on a real node', () => {
     const command = 'until [ -e /tmp/end ]; do sleep 0.2; done; exit 3';
     await namespace.apply(atObject('hard', Date.now(), { shell: '/bin/sh', command, backoffLimit: 0 }));
     await namespace.kubectl('wait', '--for=create', '--timeout=110s', 'pod/hard-pod');
-    const isIn = (phase: string) =>
-      namespace.kubectl('wait', `--for=jsonpath={.status.phase}=${phase}`, '--timeout=110s', 'pod/hard-pod');
-    await isIn('Running');
+    await waitForPhase(namespace, 'pod/hard-pod', 'Running');
     await operator.kill();
     await namespace.kubectl('exec', 'hard-pod', '--', 'touch', '/tmp/end');
-    await isIn('Failed');
+    await waitForPhase(namespace, 'pod/hard-pod', 'Failed');
     const pod = await namespace.getJson<FinishedPod>('pod/hard-pod');
     assert.equal(pod.status.containerStatuses[0].restartCount, 0);
     await operator.start();
@@ -181,12 +179,7 @@ describe('At on a real node', () => {
     );
     await namespace.kubectl('wait', '--for=create', '--timeout=110s', 'pod/alone-pod');
     await operator.kill();
-    await namespace.kubectl(
-      'wait',
-      '--for=jsonpath={.status.phase}=Failed',
-      '--timeout=110s',
-      'pod/alone-pod',
-    );
+    await waitForPhase(namespace, 'pod/alone-pod', 'Failed');
     await operator.start();
     await waitForDone(namespace, 'alone');
     const { outcome, reason } = (await namespace.getJson<At>('at/alone')).status;
