@@ -8,16 +8,17 @@ const seconds = 1000;
 
 const waiting: Pending = { hash: newContent.hash, since: now - 10 * seconds, reason: 'Debounce' };
 
+const restart: Restart = {
+  id: 'x',
+  start: now - 100 * seconds,
+  restarted: 1,
+  skippedFresh: 0,
+  skippedUnmanaged: 0,
+  failed: 0,
+};
+
 describe('the cooldown', () => {
   const spec = specOf({ cooldown: { base: '30s', max: '200s' } });
-  const restart: Restart = {
-    id: 'x',
-    start: now - 100 * seconds,
-    restarted: 1,
-    skippedFresh: 0,
-    skippedUnmanaged: 0,
-    failed: 0,
-  };
   const cooldown = (state: Partial<WatcherState>, pending: Partial<Pending> = {}) => {
     const after = cooldownAfter(spec, { ...applied(), ...state }, { ...waiting, ...pending }, now);
     return after && [after.until - now, after.waits];
@@ -82,8 +83,7 @@ describe('the cooldown', () => {
 });
 
 describe('an edit in the cooldown', () => {
-  const counts = { restarted: 1, skippedFresh: 0, skippedUnmanaged: 0, failed: 0 };
-  const lastRestart = { id: 'a', start: now - 10_000, completion: now - 10_000, ...counts };
+  const lastRestart = { ...restart, start: now - 10 * seconds, completion: now - 10 * seconds };
 
   it('is told to wait, and five in a row to look for a loop', () => {
     const base = 30_000;
