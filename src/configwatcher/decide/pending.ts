@@ -101,7 +101,8 @@ export function mayRestartNow(spec: WatcherSpec, state: WatcherState, now: numbe
     pending: { hash: '', since: now, reason: 'Debounce' },
   } as const;
   const { pending, ...rest } = state.pending ? { ...state, pending: state.pending } : edited;
-  return waitOf(spec, rest, pending, { sourceMissing: false, atOnce: false, now }) === undefined;
+  const shown = withinLongestGap(spec, rest);
+  return waitOf(spec, shown, pending, { sourceMissing: false, atOnce: false, now }) === undefined;
 }
 
 function windowWait({ windows }: WatcherSpec, now: number): Wait | undefined {

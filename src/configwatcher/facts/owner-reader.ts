@@ -24,14 +24,23 @@ import {
   workloadOf,
 } from './workload.ts';
 
-/** How long an earlier answer is good for, by the number of owners asked for. */
+/** How long an earlier answer is good for, by the number of owners asked for, or in the middle of a restart. */
 const minAgeMs = 2000;
 const ageMsPerOwner = 50;
 const maxAgeMs = 30_000;
+const behindAgeMsPerPlace = 10;
 
 /** So that a restart of very many owners asks for so many of them a second, and not for all of them. */
 export function goodFor(owners: number): number {
   return Math.min(maxAgeMs, Math.max(minAgeMs, owners * ageMsPerOwner));
+}
+
+/**
+ * The same for an owner in the middle of its restart whose controller has not seen its newest spec: nothing is done to it
+ * until then, and each pass for one of the others would read it again. One that is alone has no such passes.
+ */
+function behindGoodFor(places: number): number {
+  return (places - 1) * behindAgeMsPerPlace;
 }
 
 function isRecent(readAt: number, now: number, maxAge: number): boolean {
@@ -63,6 +72,18 @@ interface OwnersRequest {
   readonly ahead: Map<string, Promise<Workload | undefined>>;
 }
 
+interface Remembered {
+  /** Epoch ms. */
+  readonly readAt: number;
+  readonly workload: Workload | undefined;
+}
+
+/** Milliseconds for which what was read of an owner is good. Of a ReplicaSet it does not matter what it has seen. */
+function ageOf(resource: Resource, known: Workload | undefined, { maxAge, places }: OwnersRequest): number {
+  if (resource === replicaSets || !known || !isBehind(known)) return maxAge;
+  return places.some(({ uid }) => uid === known.metadata.uid) ? behindGoodFor(places.length) : 0;
+}
+
 /** undefined: a kind that is not understood here, and whose Pods alone count. */
 function workloadReference({
   uid,
@@ -76,10 +97,7 @@ function workloadReference({
 export class OwnerReader {
   readonly #client: Client;
   /** What was read of owners in the last half minute, by uid, and when. */
-  readonly #remembered = new Map<
-    string,
-    { readonly readAt: number; readonly workload: Workload | undefined }
-  >();
+  readonly #remembered = new Map<string, Remembered>();
 
   constructor(client: Client) {
     this.#client = client;
@@ -157,15 +175,13 @@ export class OwnerReader {
     reference: OwnerReference,
     request: OwnersRequest,
   ): Promise<Workload | undefined> {
-    const { now, maxAge, notBefore, changedAt } = request;
+    const { now, notBefore, changedAt } = request;
     const { uid } = reference;
     const known = this.#remembered.get(uid);
     const outdated = notBefore.get(uid) ?? Number.NEGATIVE_INFINITY;
-    const isUsable = (readAt: number) =>
-      isRecent(readAt, now, maxAge) && readAt > outdated && readAt >= changedAt;
-    // Of a ReplicaSet what it has seen does not matter.
-    const isSettled = resource === replicaSets || !known?.workload || !isBehind(known.workload);
-    if (known && isSettled && isUsable(known.readAt)) return known.workload;
+    const isUsable = ({ readAt, workload }: Remembered) =>
+      isRecent(readAt, now, ageOf(resource, workload, request)) && readAt > outdated && readAt >= changedAt;
+    if (known && isUsable(known)) return known.workload;
     const reading = this.#read(resource, reference, request);
     if (resource === replicaSets && mayBeOfDeployment(known?.workload)) this.#readAhead(reference, request);
     const workload = await reading;

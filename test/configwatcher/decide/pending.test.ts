@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated.ts';
-import { isRunning, type Wait, waitOf } from '../../../src/configwatcher/decide/pending.ts';
+import { isRunning, mayRestartNow, type Wait, waitOf } from '../../../src/configwatcher/decide/pending.ts';
 import type { Pending, WatcherState } from '../../../src/configwatcher/facts/state.ts';
 import { applied, newContent, now, specOf } from '../../fixtures/configwatcher.ts';
 
@@ -166,5 +166,18 @@ describe('a change waits', () => {
   it('again, when another edit came after the start', () => {
     assert.equal(isRunning(running), true);
     assert.equal(isRunning({ ...running, since: now }), false);
+  });
+});
+
+describe('what a restart takes is read ahead', () => {
+  it('also where an edit has ended its cooldown by lowering the longest gap', () => {
+    const counts = { restarted: 1, skippedFresh: 0, skippedUnmanaged: 0, failed: 0 };
+    const state = {
+      ...applied(),
+      ...{ lastChange: now - 10 * seconds, cooldownUntil: now + 60 * seconds, pending: waiting },
+      lastRestart: { id: 'before', start: now - 100 * seconds, ...counts },
+    };
+    const within = (max: string) => mayRestartNow(specOf({ cooldown: { base: '10s', max } }), state, now);
+    assert.deepEqual([within('200s'), within('99s')], [false, true]);
   });
 });

@@ -38,7 +38,13 @@ function readerOf(
   objects: readonly KubernetesObject[],
   otherwise = new ApiError('not found', 404, { reason: 'NotFound' }),
 ): {
-  (owners: readonly OwnerReference[], now: number, notBefore?: ReadonlyMap<string, number>): Promise<Read>;
+  (
+    owners: readonly OwnerReference[],
+    now: number,
+    notBefore?: ReadonlyMap<string, number>,
+    /** By uid. */
+    inPlace?: readonly string[],
+  ): Promise<Read>;
   readonly gets: string[];
 } {
   const gets: string[] = [];
@@ -55,11 +61,12 @@ function readerOf(
     owners: readonly OwnerReference[],
     now: number,
     notBefore: ReadonlyMap<string, number> = new Map(),
+    inPlace: readonly string[] = [],
   ) => {
     const pods = owners.flatMap((controller) => [pod({ controller }), pod({ controller })]);
     const facts = await reader.read({
       ...{ namespace: 'shop', pods, selector, annotation, now, notBefore, signal },
-      places: [],
+      places: inPlace.map((uid) => ({ uid, kind: '', wanted: 1, available: 0 })),
       changedAt: 0,
     });
     return { facts, gets };
@@ -202,6 +209,21 @@ describe('OwnerReader', () => {
     assert.equal(await isBehind(10), undefined);
     await isBehind(20);
     assert.equal(readAt.gets.length, 2, 'after that it is remembered');
+  });
+
+  it('reads it less often, the more owners are in the middle of their restarts with it', async () => {
+    const reference = owner('Deployment', 'web');
+    const { metadata, ...rest } = workload('Deployment', 'web', { status: { observedGeneration: 1 } });
+    const readAt = readerOf([{ ...rest, metadata: { ...metadata, generation: 2 } }]);
+    const reads = async (now: number, inPlace: readonly string[]) =>
+      (await readAt([reference], now, new Map(), inPlace)).gets.length;
+    const others = (count: number) => Array.from({ length: count }, (_, index) => `other-${index}`);
+    const here = (count: number) => [...others(count), reference.uid];
+    assert.equal(await reads(0, here(0)), 1);
+    assert.equal(await reads(1, here(0)), 2, 'alone');
+    assert.equal(await reads(2, others(50)), 3, 'its restart has not begun');
+    assert.equal(await reads(391, here(39)), 3);
+    assert.equal(await reads(392, here(39)), 4);
   });
 
   it('reads a Deployment again with the first Pod of a new ReplicaSet: its rollout has begun', async () => {
