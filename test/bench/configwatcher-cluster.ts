@@ -265,7 +265,7 @@ export class WatcherCluster {
       lastOf(owners, atATime, async (owner, wrote) => {
         await this.#client.patch(deployments, { namespace, name: `web-${owner}` }, patch);
         wrote();
-        await returning.back(`web-${owner}`);
+        await returning.rolledOut(`web-${owner}`);
       }),
     );
   }

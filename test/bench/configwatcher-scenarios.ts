@@ -142,7 +142,7 @@ export async function fanOutWaiting(
 export async function rollOut(cluster: WatcherCluster, owners: number): Promise<Row[]> {
   const strategy = { type: 'RolloutRestart', maxOwners } as const;
   return besideFloor({
-    floor: `null loader that waits for the same Pods, one and then ${maxOwners} at a time: last change of a template`,
+    floor: `null loader that waits for the same rollouts, one and then ${maxOwners} at a time: last change of a template`,
     last: 'change of a template',
     floorOf: (when) => cluster.nullRollouts(`rollout-floor-${when}`, { owners, atATime: maxOwners }),
     measure: async () => {

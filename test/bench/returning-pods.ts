@@ -10,6 +10,18 @@ import { inParallel } from '../fixtures/in-parallel.ts';
 /** From the creation of a Pod until it is Ready, ms: a program that starts fast. */
 const startup = 1000;
 
+type Places = Map<string, PromiseWithResolvers<void>>;
+
+function placeIn(places: Places, name: string): PromiseWithResolvers<void> {
+  const place = places.get(name) ?? Promise.withResolvers<void>();
+  places.set(name, place);
+  return place;
+}
+
+function deploymentOf({ metadata: { labels = {} } }: Pod): string {
+  return labels.deployment ?? '';
+}
+
 export class ReturningPods {
   readonly #client: Client;
   readonly #namespace: string;
@@ -17,7 +29,9 @@ export class ReturningPods {
   /** Of the Pods that this one has made, the names of those that they replace. */
   readonly #replaced = new Map<string, string>();
   /** By name of a Pod that has gone, or of a Deployment: the replacement is Ready. */
-  readonly #back = new Map<string, PromiseWithResolvers<void>>();
+  readonly #back: Places = new Map();
+  /** By name of a Deployment: the Pod that it had is gone. */
+  readonly #gone: Places = new Map();
   #created = 0;
   #failure: unknown;
 
@@ -40,7 +54,9 @@ export class ReturningPods {
     void (async () => {
       for await (const { type, object } of events) {
         if (type === 'ADDED') returning.#begin(object);
-        if (type === 'DELETED' && !byControllers) returning.#replace(object);
+        if (type !== 'DELETED') continue;
+        if (byControllers) placeIn(returning.#gone, deploymentOf(object)).resolve();
+        else returning.#replace(object);
       }
     })().catch((error: unknown) => returning.#fail(error));
     return returning;
@@ -52,29 +68,36 @@ export class ReturningPods {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Resolves when another Pod is Ready in the place of this one, or the next one of this Deployment. */
+  /** Resolves when another Pod is Ready in the place of this one. */
   back(name: string): Promise<void> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    return this.#place(name).promise;
+    return this.#wait(this.#back, name);
   }
 
-  #place(name: string): PromiseWithResolvers<void> {
-    const place = this.#back.get(name) ?? Promise.withResolvers<void>();
-    this.#back.set(name, place);
-    return place;
+  /**
+   * Resolves when the rollout of a Deployment of one Pod is over, as `kubectl rollout status` and the operator see it: the
+   * next Pod is Ready, and the one before has gone, which without a kubelet takes no time once it is deleted.
+   */
+  async rolledOut(deployment: string): Promise<void> {
+    await Promise.all([this.#wait(this.#back, deployment), this.#wait(this.#gone, deployment)]);
+  }
+
+  #wait(places: Places, name: string): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    return placeIn(places, name).promise;
   }
 
   #fail(error: unknown): void {
     if (this.#end.signal.aborted) return;
     this.#failure ??= error;
-    for (const place of this.#back.values()) place.reject(this.#failure);
+    for (const place of [...this.#back.values(), ...this.#gone.values()]) place.reject(this.#failure);
   }
 
-  #begin({ metadata: { name, labels = {} } }: Pod): void {
+  #begin(pod: Pod): void {
+    const { name } = pod.metadata;
     const start = async () => {
       await sleep(startup);
       await this.#ready(name);
-      this.#place(this.#replaced.get(name) ?? labels.deployment ?? '').resolve();
+      placeIn(this.#back, this.#replaced.get(name) ?? deploymentOf(pod)).resolve();
     };
     start().catch((error: unknown) => this.#fail(error));
   }
