@@ -2,7 +2,7 @@
  * Conformance of writes: versions, uids, generation, status, patches, finalizers.
  */
 import assert from 'node:assert/strict';
-import { configMaps } from '../../src/kubernetes/objects.ts';
+import { configMaps, type ManagedFieldsEntry } from '../../src/kubernetes/objects.ts';
 import {
   ApiError,
   isAlreadyExists,
@@ -10,7 +10,7 @@ import {
   isInvalid,
   isNotFound,
 } from '../../src/runtime/client/api-error.ts';
-import { type ConformanceRow, keyOf, newWidget, type Widget, widgets } from './subject.ts';
+import { type ConformanceRow, eventually, keyOf, newWidget, type Widget, widgets } from './subject.ts';
 
 const missing = { name: 'missing' };
 
@@ -144,6 +144,30 @@ export const writeRows: readonly ConformanceRow[] = [
         status: { count: 3 },
       });
       assert.deepEqual([put.spec.size, put.metadata.generation, put.status], [7, 2, { count: 3 }]);
+    },
+  },
+  {
+    title: 'who has written spec and status is told, and when the spec was changed last',
+    async run({ client, namespace }) {
+      const key = keyOf(await client.create(widgets, newWidget(namespace)));
+      const status = { type: 'merge', body: { status: { phase: 'Ready' } } } as const;
+      await client.patchStatus(widgets, key, status);
+      let [size, fields]: [number, readonly ManagedFieldsEntry[]] = [1, []];
+      await eventually(async () => {
+        const patch = { type: 'merge', body: { spec: { size: ++size } } } as const;
+        const { managedFields = [], creationTimestamp = '' } = (await client.patch(widgets, key, patch))
+          .metadata;
+        fields = managedFields;
+        const spec = managedFields.find(({ fieldsV1 = {} }) => 'f:spec' in fieldsV1);
+        return (spec?.time ?? '') > creationTimestamp;
+      });
+      const written = fields.map(({ subresource = '', fieldsV1 = {} }) => {
+        return [subresource, Object.keys(fieldsV1).filter((field) => field !== 'f:metadata')];
+      });
+      assert.deepEqual(written.sort(), [
+        ['', ['f:spec']],
+        ['status', ['f:status']],
+      ]);
     },
   },
   {

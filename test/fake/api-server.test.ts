@@ -13,7 +13,8 @@ describe('the fake API server does what the real one does', () => {
   let server: FakeApiServer;
   let subject: Subject;
   before(async () => {
-    server = await FakeApiServer.start({ resources: [...clusterResources, ...rightsResources, widgets] });
+    const custom = { ...widgets, managedFields: true };
+    server = await FakeApiServer.start({ resources: [...clusterResources, ...rightsResources, custom] });
     const api = await rawRequests(server.kubeConfig());
     for (const name of ['conformance', 'default']) {
       await api.send('POST', '/api/v1/namespaces', { body: { metadata: { name } } });

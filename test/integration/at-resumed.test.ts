@@ -4,7 +4,9 @@ import { before, describe, it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import { parseTime } from '../../src/kubernetes/time.ts';
 import { condition } from '../fixtures/at.ts';
+import { resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
+import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
 import { timeTravel } from './time-travel.ts';
 
@@ -76,6 +78,26 @@ describe('an At that is resumed long past its time', { concurrency: true }, () =
       await assertOnTime(registry);
     });
   }
+});
+
+describe('an At that is resumed before an operator has seen it', () => {
+  it('is late by nobody, also for an operator that meets it when its Pod was refused', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.createAt({ suspend: true });
+    const createdAt = Date.now();
+    await eventually(() => Date.now() > createdAt + late, { message: 'a while has passed' });
+    const quota = await imposeQuota(rig, { pods: '0' });
+    await rig.editAt({ suspend: false });
+    await rig.startOperator();
+    await rig.atWhen('refused', ({ status }) => status?.reason === 'PodRejected');
+    await rig.stopOperators();
+    await rig.client.delete(resourceQuotas, quota);
+    await rig.startOperator();
+    const { status } = await rig.inPhase('RUNNING');
+    assert.equal(status?.operatorDelaySeconds, undefined);
+    const told = async () => (await rig.events()).find((event) => event.startsWith('Launched'));
+    assert.equal(await eventually(told, { message: 'the launch is told' }), 'Launched');
+  });
 });
 
 describe('an At that is suspended over its starting deadline', () => {

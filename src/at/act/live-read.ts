@@ -4,6 +4,7 @@ import { ats } from '../../api/resources.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
+import { withLastEdit } from '../facts/last-edit.ts';
 import { endedByItself } from '../facts/observe-pod.ts';
 import type { Need, Observed } from '../facts/observed.ts';
 import { currentAttempt, findAmong, isOurs, podNames, podsAt, recordedAttempts } from '../facts/own-pod.ts';
@@ -79,7 +80,7 @@ async function readTogether(
           remember(memory, withRead(observed, at, read));
           throw error;
         });
-    const shown = answer && sanitize(answer);
+    const shown = answer && withLastEdit(sanitize(answer));
     memory.read(observed.at, shown);
     if (shown === undefined || shown.metadata.uid !== uid) {
       return undefined;

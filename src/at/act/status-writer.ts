@@ -6,6 +6,7 @@ import type { Answer } from '../../runtime/controller/decision.ts';
 import { type ReconcileContext, requestKey } from '../../runtime/controller/reconciler.ts';
 import { Rewrites } from '../../runtime/controller/rewrites.ts';
 import { errorFields, type Logger } from '../../runtime/logger.ts';
+import { type ReadAt, withLastEdit } from '../facts/last-edit.ts';
 import type { Observed } from '../facts/observed.ts';
 import { findAmong, isGated, podsAt } from '../facts/own-pod.ts';
 import { retryPriority } from '../facts/queue-priority.ts';
@@ -52,9 +53,11 @@ export class StatusWriter {
       return { next: 'end', result: { requeueAfter: paused, priority: retryPriority } };
     }
     const sentAt = clock.monotonic();
-    let written: At;
+    let written: ReadAt;
     try {
-      written = await client.patchStatus(ats, { namespace, name }, { type: 'merge', body }, { signal });
+      written = withLastEdit(
+        await client.patchStatus(ats, { namespace, name }, { type: 'merge', body }, { signal }),
+      );
     } catch (error) {
       if (isConflict(error) || isProvenNotFound(error)) {
         this.forget(key);

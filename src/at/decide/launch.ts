@@ -9,6 +9,7 @@ import { findCondition, type NewCondition } from '../../kubernetes/conditions.ts
 import type { Condition, Pod } from '../../kubernetes/objects.ts';
 import { earliest, parseTime } from '../../kubernetes/time.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
+import type { ReadAt } from '../facts/last-edit.ts';
 import { observePod } from '../facts/observe-pod.ts';
 import type { Attempt, Observed } from '../facts/observed.ts';
 import { isDisrupted, isGated, recordedPod, shownPod } from '../facts/own-pod.ts';
@@ -224,7 +225,7 @@ export function holdCondition(at: At): Condition | undefined {
 }
 
 /** Milliseconds by which the operator alone made the first launch of the At late, at least 0. */
-export function operatorLateness(at: At, launchTime: number, scheduledTime: number): number {
+export function operatorLateness(at: ReadAt, launchTime: number, scheduledTime: number): number {
   const late = Math.max(0, lateness(at, launchTime, scheduledTime));
   if (possibleFrom(at) + 1000 <= scheduledTime) {
     return late;
@@ -238,16 +239,16 @@ export function operatorLateness(at: At, launchTime: number, scheduledTime: numb
  * Milliseconds by which the operator, not the user, was late: what was due before the At existed, was edited
  * or was resumed could not start earlier.
  */
-function lateness(at: At, launchTime: number, scheduledTime: number): number {
+function lateness(at: ReadAt, launchTime: number, scheduledTime: number): number {
   if (isJustEdited(at)) {
     return 0;
   }
   return launchTime - Math.max(scheduledTime, possibleFrom(at));
 }
 
-/** The second in which the At was created, or resumed after that: epoch milliseconds. */
-function possibleFrom({ metadata, status }: At): number {
+/** The second in which the At was created, or was edited or resumed after that: epoch milliseconds. */
+function possibleFrom({ metadata, status, editedAt = Number.NEGATIVE_INFINITY }: ReadAt): number {
   const resumed = findCondition(status?.conditions, atCondition.suspended)?.lastTransitionTime ?? '';
-  const times = [metadata.creationTimestamp ?? '', resumed].map(parseTime);
+  const times = [parseTime(metadata.creationTimestamp ?? ''), parseTime(resumed), editedAt];
   return Math.max(...times.filter((time) => !Number.isNaN(time)));
 }

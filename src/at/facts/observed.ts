@@ -1,8 +1,8 @@
 /** Observed: the facts about one At that a decision rests on. */
-import type { At } from '../../api/at.generated.ts';
 import type { Pod } from '../../kubernetes/objects.ts';
 import type { Cause } from '../plan/cause.ts';
 import type { Run } from '../plan/run.ts';
+import type { ReadAt } from './last-edit.ts';
 import type { PodView } from './observe-pod.ts';
 
 /** What a dry run of the Pod of this very spec has come to: it passes, or why it does not. */
@@ -34,7 +34,7 @@ export interface Attempt {
 
 /** Everything a decision may depend on. */
 export interface Observed {
-  readonly at: At;
+  readonly at: ReadAt;
   /** What stands at the name of the current attempt's Pod, also with another owner. */
   readonly pod: Pod | undefined;
   /** The same for the attempt after it. */

@@ -16,10 +16,11 @@ import { trackingFinalizer } from '../plan/pod.ts';
 import { mainContainerName, ownPrefix } from '../plan/run.ts';
 import { sanitize } from '../plan/sanitize.ts';
 import { isSidecar } from '../plan/template.ts';
+import { type ReadAt, withLastEdit } from './last-edit.ts';
 
 /** Without labels and annotations, of which `kubectl apply` leaves a copy of the whole object; the author is kept. */
-export function transformAt(read: At): At {
-  const at = sanitize(read);
+export function transformAt(read: At): ReadAt {
+  const at = withLastEdit(sanitize(read));
   const { labels: _, annotations: all, ownerReferences: __, ...rest } = at.metadata;
   const author = all?.[atAnnotation.author];
   const annotations = author === undefined ? {} : { annotations: { [atAnnotation.author]: author } };

@@ -13,6 +13,20 @@ import {
   withStatus,
 } from '../../fixtures/at.ts';
 
+/** Status speaks of the edit. */
+const edited = [59_000, 1000].map((editedAt) => {
+  const { metadata, status, ...rest } = accepted();
+  return {
+    name: `edited ${editedAt} ms after its time, and launched after 60 s`,
+    at: {
+      ...{ ...rest, metadata: { ...metadata, generation: 2 } },
+      ...{ status: { ...status, observedGeneration: 2 }, editedAt: dueTime + editedAt },
+    },
+    launchTime: dueTime + 60_000,
+    late: editedAt === 1000,
+  };
+});
+
 describe('decide, LaunchedLate', () => {
   const rows: { name: string; at: At; launchTime: number; late: boolean }[] = [
     { name: 'on time', at: accepted(), launchTime: dueTime + 5000, late: false },
@@ -36,7 +50,7 @@ describe('decide, LaunchedLate', () => {
       late: false,
     },
   ];
-  for (const { name, at, launchTime, late } of rows) {
+  for (const { name, at, launchTime, late } of [...rows, ...edited]) {
     it(`${late ? 'warns of' : 'takes for normal'} a launch ${name}`, () => {
       const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime };
       const decision = decide(observing({ at, pod: created(at, launchTime), launch, now: launchTime }));
@@ -72,6 +86,18 @@ describe('decide, operatorDelaySeconds', () => {
 });
 
 describe('decide, a launch that the API server held up', () => {
+  it("is nobody's failure where the spec was edited a moment before another process met the refusal", () => {
+    const now = dueTime + 30_000;
+    const { metadata, ...rest } = accepted();
+    const at = { ...rest, metadata: { ...metadata, generation: 2 }, editedAt: now - 2000 };
+    const refusal = { reason: 'PodRejected', message: 'exceeded quota' };
+    const held = { ...withStatus(at, decide(observing({ at, now, refusal })).status), editedAt: now - 2000 };
+    const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime: now };
+    const decision = decide(observing({ at: held, pod: created(held, now), launch, now }));
+    assert.deepEqual(eventReasons(decision), ['Launched']);
+    assert.equal(decision.status?.operatorDelaySeconds, 2);
+  });
+
   it('is late for everybody to see, and no failure of the operator', () => {
     const held = decide(
       observing({ at: accepted(), refusal: { reason: 'PodRejected', message: 'exceeded quota' } }),

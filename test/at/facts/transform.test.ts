@@ -45,6 +45,25 @@ describe('transformed objects', () => {
     }
   }
 
+  it('tell when the spec was edited last, by whomever', () => {
+    const edit = (time: string, fields: string, subresource?: string) => ({
+      ...{ manager: time, operation: 'Update', time, fieldsV1: { [fields]: {} } },
+      ...(subresource && { subresource }),
+    });
+    const managedFields = [
+      edit('2019-04-12T10:00:01Z', 'f:spec'),
+      edit('2019-04-12T10:00:03Z', 'f:spec'),
+      edit('2019-04-12T10:00:02Z', 'f:spec'),
+      edit('2019-04-12T10:00:04Z', 'f:metadata'),
+      edit('2019-04-12T10:00:05Z', 'f:status', 'status'),
+    ];
+    const editedAt = (generation: number, fields: typeof managedFields) =>
+      transformAt({ ...at, metadata: { ...at.metadata, generation, managedFields: fields } }).editedAt;
+    assert.equal(editedAt(2, managedFields), Date.parse('2019-04-12T10:00:03Z'));
+    assert.equal(editedAt(1, managedFields), undefined, 'its creation is no edit');
+    assert.equal(editedAt(2, managedFields.slice(3)), undefined);
+  });
+
   it('lead to the same next attempt', () => {
     const retried = launched({
       disruptionPolicy: 'Retry',

@@ -1,7 +1,37 @@
 /** Leadership: what simulations have found about replicas that lead, stand by, no longer lead, or work side by side. */
-import { at, minute, podMeets, type Regression } from './parts.ts';
+import { at, minute, pod, podMeets, type Regression } from './parts.ts';
 
 export const leadership: readonly Regression[] = [
+  {
+    sentence:
+      'an At was resumed before anyone had seen it suspended, and its Pod refused: the other replica took all of the time since its creation for the delay of the operator',
+    promise: 'R2',
+    plan: {
+      ...{ seed: 'mx21qcb9-881', duration: 10 * minute, replicas: 3, election: false },
+      clocks: [
+        { skew: 50, drift: 0 },
+        { skew: 900, drift: -0.0001 },
+        { skew: 900, drift: -0.0001 },
+      ],
+      deeds: [
+        pod('at-20-pod', 0),
+        at('at-20', { schedule: '2024-01-01T00:02:50Z', disruptionPolicy: 'Retry' }, 494_515),
+        { at: 574_739, do: 'patch', resource: 'ats', name: 'at-20', body: { spec: { cancel: true } } },
+        at('at-18', { schedule: '2024-01-01T00:02:50Z', suspend: true }, 575_971),
+        { at: 580_269, do: 'patch', resource: 'ats', name: 'at-18', body: { spec: { suspend: false } } },
+      ],
+      faults: [
+        {
+          ...{ at: 548_444, fault: 'aimed', on: 'At DONE Canceled', after: 50 },
+          strike: {
+            ...{ at: 506_042, fault: 'write-meets', method: 'POST', path: '/pods', skip: 0, times: 10 },
+            answer: 422,
+          },
+        },
+        { at: 570_452, fault: 'stale-cache', server: 0, for: 11_738 },
+      ],
+    },
+  },
   {
     sentence:
       'a standby forgot its own launch as soon as it was made: it led, its caches had never shown the Pod, and it ran a second time',

@@ -110,6 +110,7 @@ export function resourcesOf({ spec, metadata }: Definition): ServedResource[] {
       listKind: names.listKind ?? `${names.kind}List`,
       typedItems: true,
       status: version.subresources?.status !== undefined,
+      managedFields: true,
       selectableFields: (version.selectableFields ?? []).map(({ jsonPath }) => jsonPath.replace(/^\./, '')),
       isTerminating: metadata.deletionTimestamp !== undefined,
       strategy: customStrategy(group, version, names.kind),
