@@ -299,7 +299,7 @@ export function planRestart(facts: RestartInput): Plan {
     lookAgainAt: earliest([
       ...refused.map((uid) => memory.refusals.get(uid)?.retryAt).filter((time) => (time ?? 0) > now),
       ...inPlace.map(({ nextAvailableAt }) => nextAvailableAt),
-      ...inPlace.filter(({ group }) => group.facts.rollout?.isBehind).map(() => now + behindWaitMs),
+      ...entries.filter((entry) => isAwaited(entry, inPlace, input)).map(() => now + behindWaitMs),
       ...[...inPlace, ...(waits ? [] : alone)]
         .filter(({ stall }) => !stall)
         .map((owner) => owner.lateAt)
@@ -320,6 +320,12 @@ function isToReturn({ group, turn }: Entry, input: RestartInput): boolean {
   const isRefusedNow = group.stale.length === 0 && turn.refused.includes(group.key);
   const mayFollow = group.facts.rollout?.isBehind === true && isForOvertaken(group, input);
   return turn.restores !== undefined || isRefusedNow || mayFollow;
+}
+
+/** It goes on, or its template returns, once its controller has seen its newest spec. */
+function isAwaited(entry: Entry, inPlace: readonly Entry[], input: RestartInput): boolean {
+  const isIts = entry.place !== undefined || inPlace.includes(entry) || isToReturn(entry, input);
+  return entry.group.facts.rollout?.isBehind === true && isIts;
 }
 
 /** The owners whose Pods go now, or whose template changes. */

@@ -142,8 +142,10 @@ describe('a content that is taken back in the middle of a rollout', () => {
   });
 
   it('waits for its controller to see the newest template', () => {
-    const plan = planned({ pods: before, rollout: { isBehind: true } });
-    assert.deepEqual([deeds(plan), plan.isDone], [[[], []], false]);
+    for (const places of [[place], []]) {
+      const plan = planned({ pods: before, rollout: { isBehind: true }, places });
+      assert.deepEqual([deeds(plan), plan.isDone, plan.lookAgainAt], [[[], []], false, now + 1000]);
+    }
   });
 
   for (const type of ['Auto', 'RolloutRestart'] as const) {
