@@ -260,6 +260,9 @@ export const makers: Partial<Readonly<Record<Feature, Maker>>> = {
       skew: draw.random.pick([-120_000, -2000, 2000, 120_000]),
     },
   ],
+  drain: (draw) => [
+    { at: when(draw), fault: 'drain', node: draw.random.integer(3), for: 1000 + span(draw.random) },
+  ],
   'unobserved-state': unobservedState,
   'stale-state': staleState,
   'intermediate-state': intermediateState,

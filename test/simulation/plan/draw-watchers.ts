@@ -129,8 +129,34 @@ function workloadOf(
     ...(workload !== 'daemonsets' && { replicas }),
     ...(workload === 'statefulsets' && { serviceName: name }),
     ...(workload !== 'deployments' && isOnDelete && { updateStrategy: { type: 'OnDelete' } }),
+    ...(features.has('watcher-rollout-pace') && random.chance(0.5) && paceOf(workload, isOnDelete, random)),
   };
   return create(0, workload, name, 'apps/v1', kinds[workload], { metadata: meta(name, labels), spec });
+}
+
+/** How its own controller replaces its Pods. */
+function paceOf(workload: Owner['workload'], isOnDelete: boolean, random: Random): Json {
+  const minReadySeconds = random.pick([0, 1, 5, 15]);
+  if (workload === 'deployments') {
+    const [maxSurge, maxUnavailable] = random.pick([
+      [0, 1],
+      [1, 0],
+      ['100%', 0],
+      [0, '100%'],
+    ]);
+    const rollingUpdate = { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable } };
+    return { minReadySeconds, strategy: random.chance(0.2) ? { type: 'Recreate' } : rollingUpdate };
+  }
+  const isParallel = workload === 'statefulsets' && random.chance(0.5);
+  const rollingUpdate =
+    workload === 'statefulsets'
+      ? { partition: random.pick([0, 1, 2]) }
+      : random.pick([{ maxUnavailable: 2 }, { maxSurge: 1, maxUnavailable: 0 }]);
+  return {
+    minReadySeconds,
+    ...(isParallel && { podManagementPolicy: 'Parallel' }),
+    ...(!isOnDelete && { updateStrategy: { type: 'RollingUpdate', rollingUpdate } }),
+  };
 }
 
 function watcherDeeds(app: AppParts, { random, features, duration }: Draw): Deed[] {

@@ -54,6 +54,7 @@ export const watcherFeatures = [
   'watcher-annotated',
   'watcher-paused',
   'watcher-on-delete',
+  'watcher-rollout-pace',
   'watcher-options',
 ] as const;
 
@@ -89,6 +90,7 @@ export const faultFeatures = [
   'pod-deletes',
   'node-loss',
   'node-clock',
+  'drain',
   'unobserved-state',
   'stale-state',
   'intermediate-state',

@@ -171,7 +171,9 @@ export type FaultPlan =
       readonly node: number;
       readonly state: 'stopped' | 'disconnected' | 'off';
       readonly for: number;
-    };
+    }
+  /** The node is cordoned, and its Pods are evicted until they are gone. */
+  | { readonly at: number; readonly fault: 'drain'; readonly node: number; readonly for: number };
 
 export interface Plan {
   readonly seed: string;

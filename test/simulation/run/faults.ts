@@ -2,6 +2,7 @@
 import { type ApiRequest, isWatch } from '../../../src/testing/api-server/api-message.ts';
 import type { Fault } from '../../../src/testing/api-server/faults.ts';
 import type { SimulatedApiServer } from '../../../src/testing/api-server/simulated-api-server.ts';
+import { cordon, drain } from '../../../src/testing/node/drain.ts';
 import type { Kubelet } from '../../../src/testing/node/kubelet.ts';
 import { rowOf } from '../coverage.ts';
 import type { Entry } from '../entry.ts';
@@ -340,6 +341,12 @@ export class Faults {
       const kubelet = this.#kubelet(node);
       kubelet.become(state);
       return () => kubelet.become('running');
+    },
+    drain: ({ node, for: timeout }) => {
+      const { access, simulation } = this.#cluster;
+      const { name } = this.#kubelet(node);
+      drain({ cluster: access, random: simulation.random.fork(`drain ${name}`), node: name, timeout });
+      return () => cordon(access, name, false);
     },
   };
 
