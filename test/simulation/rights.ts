@@ -19,6 +19,7 @@ const roles = [
 const patches = [
   'secret-access/read_patch.yaml',
   'annotation-controller/rule_patch.yaml',
+  'annotated-workloads/rule_patch.yaml',
   'secret-access/hash_key_patch.yaml',
 ];
 

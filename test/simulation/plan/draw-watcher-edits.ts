@@ -6,6 +6,7 @@ import {
   type AppParts,
   configCanary,
   create,
+  drawAsking,
   drawValue,
   drawWatcherSpec,
   meta,
@@ -88,7 +89,7 @@ const makers: Partial<Readonly<Record<Feature, (draw: EditDraw) => Deed[]>>> = {
   },
   'watcher-suspend': (draw) =>
     [true, false].map((suspend) =>
-      patchOf(later(draw), 'configwatchers', draw.app.name, { spec: { suspend } }),
+      patchOf(later(draw), 'configwatchers', draw.app.watcher, { spec: { suspend } }),
     ),
   'watcher-scale': (draw) => {
     const { name, workload } = draw.random.pick(draw.app.owners);
@@ -110,6 +111,19 @@ const makers: Partial<Readonly<Record<Feature, (draw: EditDraw) => Deed[]>>> = {
     ];
   },
   'watcher-edit': editWatcher,
+  // It asks for another one, for none, or for one once more.
+  'watcher-of-workload': (draw) => {
+    const { app, random, features } = draw;
+    if (!app.isAsking) return [];
+    const asking = drawAsking(app, random, features);
+    const none = Object.fromEntries(Object.keys(asking).map((name) => [name, null]));
+    const annotate = (at: number, annotations: object) =>
+      patchOf(at, app.workload, app.name, { metadata: { annotations } });
+    const at = later(draw);
+    const again = annotate(at + random.pick([1, 2000, 60_000]), drawAsking(app, random, features));
+    const gone = { at, do: 'delete', resource: 'configwatchers', name: app.watcher } as const;
+    return random.pick([[annotate(at, asking)], [annotate(at, none)], [annotate(at, none), again], [gone]]);
+  },
   // A source that is watched only from then on: its first content is no change.
   'watcher-new-source': (draw) => {
     const { app, random } = draw;
@@ -119,7 +133,7 @@ const makers: Partial<Readonly<Record<Feature, (draw: EditDraw) => Deed[]>>> = {
     const gap = random.pick([-5000, 5000, 30_000]);
     return [
       create(Math.max(1, at + gap), 'configmaps', name, 'v1', 'ConfigMap', { metadata: meta(name), data }),
-      ...(app.isAnnotated ? [] : [patchOf(at, 'configwatchers', app.name, { spec: { sources } })]),
+      ...(app.isAnnotated ? [] : [patchOf(at, 'configwatchers', app.watcher, { spec: { sources } })]),
     ];
   },
 };
@@ -128,7 +142,7 @@ const byTemplate = (operator: string) => [{ key: 'pod-template-hash', operator }
 
 function editWatcher(draw: EditDraw): Deed[] {
   const { app, random, features } = draw;
-  const { name } = app;
+  const { name, watcher } = app;
   const edits = Array.from({ length: 1 + random.integer(2) }, () => {
     const spec = random.pick([
       { strategy: { maxUnavailable: random.pick([1, '100%']) } },
@@ -138,9 +152,9 @@ function editWatcher(draw: EditDraw): Deed[] {
       // It leaves out the Pods of Deployments, or those of others.
       { podSelectorExpressions: random.pick([null, byTemplate('Exists'), byTemplate('DoesNotExist')]) },
     ]);
-    return patchOf(later(draw), 'configwatchers', name, { spec });
+    return patchOf(later(draw), 'configwatchers', watcher, { spec });
   });
-  if (!random.chance(0.3)) return edits;
+  if (app.isAsking || !random.chance(0.3)) return edits;
   const at = later(draw);
   const metadata = { name, namespace, labels: {} };
   const again = { metadata, spec: drawWatcherSpec(app, random, features) };

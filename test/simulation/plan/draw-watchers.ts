@@ -8,6 +8,7 @@ import {
   type AppParts,
   configCanary,
   create,
+  drawAsking,
   drawValue,
   drawWatcherSpec,
   type Json,
@@ -84,9 +85,11 @@ function partsOf(name: string, { random, features }: Draw): AppParts {
       labels: { app: name, part: String(index) },
     })),
   ];
+  const isAsking = chance('watcher-of-workload');
   return {
-    ...{ name, config: `${name}-config`, workload, owners, replicas: 1 + random.integer(5) },
-    ...{ hasSecret: chance('watcher-secret'), isAnnotated: chance('watcher-annotated') },
+    ...{ name, config: `${name}-config`, workload, owners, replicas: 1 + random.integer(5), isAsking },
+    ...{ hasSecret: chance('watcher-secret'), isAnnotated: !isAsking && chance('watcher-annotated') },
+    watcher: isAsking ? `${kinds[workload].toLowerCase()}-${name}` : name,
   };
 }
 
@@ -117,11 +120,12 @@ function objectsOf(app: AppParts, { random, features }: Draw): Deed[] {
 
 function workloadOf(
   { name, workload, labels }: Owner,
-  { replicas, hasSecret, name: app }: AppParts,
+  app: AppParts,
   configs: readonly string[],
   { random, features }: Pick<Draw, 'random' | 'features'>,
 ): Deed {
-  const secrets = hasSecret ? [`${app}-secret`] : [];
+  const { replicas, hasSecret } = app;
+  const secrets = hasSecret ? [`${app.name}-secret`] : [];
   const isOnDelete = features.has('watcher-on-delete') && random.chance(0.5);
   const spec = {
     selector: { matchLabels: labels },
@@ -131,7 +135,10 @@ function workloadOf(
     ...(workload !== 'deployments' && isOnDelete && { updateStrategy: { type: 'OnDelete' } }),
     ...(features.has('watcher-rollout-pace') && random.chance(0.5) && paceOf(workload, isOnDelete, random)),
   };
-  return create(0, workload, name, 'apps/v1', kinds[workload], { metadata: meta(name, labels), spec });
+  const asks = app.isAsking && name === app.name;
+  const annotations = asks ? { annotations: drawAsking(app, random, features) } : {};
+  const metadata = { ...meta(name, labels), ...annotations };
+  return create(0, workload, name, 'apps/v1', kinds[workload], { metadata, spec });
 }
 
 /** How its own controller replaces its Pods. */
@@ -160,7 +167,7 @@ function paceOf(workload: Owner['workload'], isOnDelete: boolean, random: Random
 }
 
 function watcherDeeds(app: AppParts, { random, features, duration }: Draw): Deed[] {
-  if (app.isAnnotated) return [];
+  if (app.isAnnotated || app.isAsking) return [];
   const at = random.chance(0.7) ? 1 : random.integer(duration);
   const watcher = { metadata: meta(app.name), spec: drawWatcherSpec(app, random, features) };
   return [create(at, 'configwatchers', app.name, 'k8spatterns.io/v1', 'ConfigWatcher', watcher)];

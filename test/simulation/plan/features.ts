@@ -52,6 +52,7 @@ export const watcherFeatures = [
   'watcher-selector',
   'watcher-secret',
   'watcher-annotated',
+  'watcher-of-workload',
   'watcher-paused',
   'watcher-on-delete',
   'watcher-rollout-pace',

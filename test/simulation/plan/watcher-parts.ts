@@ -52,11 +52,38 @@ export interface AppParts {
   readonly hasSecret: boolean;
   /** Its ConfigMap is its watcher. */
   readonly isAnnotated: boolean;
+  /** Name of its ConfigWatcher. */
+  readonly watcher: string;
+  /** Its first workload asks for the ConfigWatcher, and the operator makes it. */
+  readonly isAsking: boolean;
 }
 
 export function patchOf(at: number, resource: string, name: string, body: object): Deed {
   return { at, do: 'patch', resource, name, body };
 }
+
+/** What the annotations of a workload say that has a ConfigWatcher made for itself. */
+export function drawAsking(
+  app: AppParts,
+  random: Random,
+  features: ReadonlySet<Feature>,
+): Readonly<Record<string, string>> {
+  const { strategy, debounce, cooldown, windows, suspend, dryRun } = drawWatcherSpec(app, random, features);
+  return {
+    'k8spatterns.io/restart-on-change': random.pick(['referenced', `configmap/${app.config}`]),
+    'k8spatterns.io/restart-options': JSON.stringify({
+      ...{ strategy, debounce, cooldown, windows, suspend, dryRun },
+    }),
+  };
+}
+
+const cooldowns = [
+  { base: '5s', max: '1m' },
+  { base: '5s', max: '10m' },
+  { base: '30s', max: '1m' },
+  { base: '30s', max: '10m' },
+  { base: '2m', max: '10m' },
+];
 
 export function drawWatcherSpec(
   { name: app, config, hasSecret }: AppParts,
@@ -70,9 +97,7 @@ export function drawWatcherSpec(
     : chance('watcher-delete-strategy')
       ? 'Delete'
       : random.pick(['Auto', 'Auto', 'Evict']);
-  const cooldown = features.has('watcher-cooldown')
-    ? { base: random.pick(['5s', '30s', '2m']), max: random.pick(['1m', '10m']) }
-    : { base: '0s', max: '0s' };
+  const cooldown = features.has('watcher-cooldown') ? random.pick(cooldowns) : { base: '0s', max: '0s' };
   const strategy: Json = {
     type,
     maxUnavailable: random.pick([1, '25%', '50%', '100%']),

@@ -438,6 +438,14 @@ const ofConfigWatcher: readonly PlantedBug[] = [
     replace: 'return Object.keys(selector.matchLabels ?? {}).join();',
     promise: 'S10',
   },
+  {
+    name: 'kept for good',
+    sentence: 'a ConfigWatcher that was made for a workload stays when its annotation is taken away',
+    file: 'src/annotated-workloads/decide/decide.ts',
+    find: "isOwn ? { type: 'Delete', watcher } : undefined",
+    replace: 'undefined',
+    promise: 'L10',
+  },
 ];
 
 const ofRuntime: readonly PlantedBug[] = [

@@ -1,6 +1,7 @@
 /** All promises, as reliability.md and simulation.md name them. */
 import type { NamedPromise } from '../history.ts';
 import { appliedRunsEverywhere } from './applied.ts';
+import { askedIsGiven } from './asked.ts';
 import { absenceIsProven, phasesNeverGoBack, resultsAreTrue, statusIsValid } from './at-status.ts';
 import { limitsAreKept, limitsEnd } from './ends.ts';
 import { exactlyOnce, nothingIsHeld } from './exactly-once.ts';
@@ -68,6 +69,7 @@ export const allPromises: readonly NamedPromise[] = [
   finishedIsDone,
   nothingRunsOn,
   changeIsActedOn,
+  askedIsGiven,
   restartGoesOn,
   limitsEnd,
   someReplicaLeads,

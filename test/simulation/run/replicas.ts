@@ -30,9 +30,11 @@ export class Replicas {
     const servers = ['--metrics-bind-address=0', '--health-probe-bind-address=0'];
     const secrets = plan.features.includes('watcher-secret');
     const annotated = plan.features.includes('watcher-annotated');
+    const ofWorkloads = plan.features.includes('watcher-of-workload');
     this.#args = [
       ...[...servers, `--leader-elect=${plan.election}`],
       ...[`--secret-access=${secrets}`, `--annotation-controller=${annotated}`],
+      `--annotated-workloads=${ofWorkloads}`,
     ];
     this.#machines = plan.clocks.slice(0, plan.replicas).map((clocks, index) => {
       const name = `replica-${index}`;
