@@ -145,7 +145,7 @@ function workloadController(
   }
   return builder.withOptions({ maxConcurrentReconciles: 8, reconcileTimeout, maxBackoff }).complete(
     new WorkloadReconciler({
-      ...{ client, modes, secretAccess, workloads: watched, recorder: manager.recorder(name) },
+      ...{ client, clock, modes, secretAccess, workloads: watched, recorder: manager.recorder(name) },
       others: others.map((resource) => watchedAs(metadataOf(resource), otherOptions)),
       watchers: watchedAs(group, {}),
       presentIn: (namespace) => presentSources(sources, namespace),

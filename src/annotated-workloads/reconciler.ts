@@ -11,12 +11,15 @@ import {
   isProvenNotFound,
 } from '../runtime/client/api-error.ts';
 import type { Client } from '../runtime/client/client.ts';
+import type { Clock } from '../runtime/clock.ts';
 import {
   type ReconcileContext,
   type Reconciler,
   type Request,
+  type Result,
   requestKey,
 } from '../runtime/controller/reconciler.ts';
+import { Rewrites } from '../runtime/controller/rewrites.ts';
 import { errorText } from '../runtime/error-chain.ts';
 import type { EventRecorder } from '../runtime/events/event-recorder.ts';
 import { type Action, decide, type Found, type Warning } from './decide/decide.ts';
@@ -33,6 +36,7 @@ export interface Watched<T extends KubernetesObject> {
 
 export interface WorkloadReconcilerOptions {
   readonly client: Client;
+  readonly clock: Pick<Clock, 'monotonic'>;
   readonly recorder: EventRecorder;
   readonly modes: Modes;
   readonly secretAccess: boolean;
@@ -48,12 +52,14 @@ export class WorkloadReconciler implements Reconciler {
   readonly #options: WorkloadReconcilerOptions;
   /** The last Warning about each object. One that is still true is recorded again only by a new process. */
   readonly #warned = new Map<string, string>();
+  /** Of two active replicas, one may have an older view of a workload, and would undo what the other one does. */
+  readonly #rewrites = new Rewrites();
 
   constructor(options: WorkloadReconcilerOptions) {
     this.#options = options;
   }
 
-  async reconcile(request: Request, context: ReconcileContext): Promise<object> {
+  async reconcile(request: Request, context: ReconcileContext): Promise<Result> {
     const { kind, name } = subjectOf(request);
     const { namespace } = request;
     const watched = this.#options.workloads.find(({ resource }) => resource.kind === kind);
@@ -63,10 +69,14 @@ export class WorkloadReconciler implements Reconciler {
       return {};
     }
     const { resource } = watched;
-    const { action, warning } = decide(workload, this.#found(resource, namespace, name));
+    const found = this.#found(resource, namespace, name);
+    const { action, warning } = decide(workload, found);
+    const requeueAfter = action ? this.#waitFor(action, found, request) : 0;
+    if (requeueAfter > 0) return { requeueAfter };
     let reported = warning;
     try {
       reported = (action && (await this.#perform(action, context))) ?? warning;
+      if (action) this.#written(action, found, request);
     } catch (error) {
       // No edit of the workload mends that, so it is tried again.
       if (isForbidden(error)) reported = { reason: workloadEvent.forbidden, message: errorText(error) };
@@ -75,6 +85,17 @@ export class WorkloadReconciler implements Reconciler {
       this.#warn(request, resource, workload, reported, context);
     }
     return {};
+  }
+
+  /** Milliseconds. */
+  #waitFor(action: Action, { watcher }: Found, request: Request): number {
+    const now = this.#options.clock.monotonic();
+    return this.#rewrites.wait(requestKey(request), watcher?.spec, wantedBy(action), now);
+  }
+
+  #written(action: Action, { watcher }: Found, request: Request): void {
+    const now = this.#options.clock.monotonic();
+    this.#rewrites.written(requestKey(request), watcher?.spec, wantedBy(action), now);
   }
 
   #found(resource: Resource, namespace: string, name: string): Found {
@@ -151,6 +172,11 @@ export class WorkloadReconciler implements Reconciler {
       throw error;
     }
   }
+}
+
+/** Undefined: no ConfigWatcher. */
+function wantedBy({ type, watcher }: Action): ConfigWatcher['spec'] | undefined {
+  return type === 'Delete' ? undefined : watcher.spec;
 }
 
 /** Whether the API server does not accept the spec, which an edit alone can mend. */

@@ -39,6 +39,7 @@ function world() {
   const calls: string[] = [];
   const events: string[] = [];
   const answers: { failure?: Error } = {};
+  const time = { now: 0 };
   const call = async (text: string) => {
     calls.push(text);
     if (answers.failure) throw answers.failure;
@@ -62,6 +63,7 @@ function world() {
   } as unknown as Client;
   const reconciler = new WorkloadReconciler({
     client,
+    clock: { monotonic: () => time.now },
     recorder: { record: (_, { metadata }, { reason }) => events.push(`${metadata.name} ${reason}`) },
     modes: { reloaderAnnotations: true, autoReloadAll: false },
     secretAccess: false,
@@ -75,7 +77,7 @@ function world() {
   const put = (annotations: Record<string, string> = {}) => {
     deployments.objects.set('web', workload({ annotations }));
   };
-  return { deployments, watchers, jobs, calls, events, answers, look, put };
+  return { deployments, watchers, jobs, calls, events, answers, time, look, put };
 }
 
 describe('the reconciler of annotated workloads', () => {
@@ -190,5 +192,49 @@ describe('the reconciler of annotated workloads', () => {
     jobs.objects.set('plain', { metadata: { name: 'plain' } });
     for (const name of ['Job/once', 'Job/once', 'Job/plain', 'Job/gone']) await look(name);
     assert.deepEqual(events, ['once ReloaderAnnotation']);
+  });
+});
+
+describe('a ConfigWatcher that another client undoes', () => {
+  it('is made again at once, and then later each time', async () => {
+    const { watchers, calls, time, look, put } = world();
+    put(asking);
+    await look();
+    watchers.objects.clear();
+    await look();
+    assert.equal(calls.length, 2);
+    for (const wait of [1000, 2000, 4000]) {
+      watchers.objects.clear();
+      assert.deepEqual(await look(), { requeueAfter: wait });
+      time.now += wait;
+      assert.deepEqual(await look(), {});
+    }
+    assert.equal(calls.length, 5);
+  });
+
+  it('is deleted again, and its spec set again, later each time', async () => {
+    const { watchers, calls, time, look, put } = world();
+    put(asking);
+    await look();
+    const [made] = watchers.objects.values();
+    assert.ok(made !== undefined);
+    const other = { ...made, spec: { ...made.spec, suspend: true } };
+    for (const wait of [0, 1000]) {
+      watchers.objects.set(made.metadata.name, other);
+      if (wait > 0) assert.deepEqual(await look(), { requeueAfter: wait });
+      time.now += wait;
+      await look();
+    }
+    put();
+    for (const wait of [0, 0, 1000]) {
+      watchers.objects.set(made.metadata.name, made);
+      if (wait > 0) assert.deepEqual(await look(), { requeueAfter: wait });
+      time.now += wait;
+      await look();
+    }
+    assert.deepEqual(
+      calls.map((call) => call.split(' ')[0]),
+      ['create', 'update', 'update', 'delete', 'delete', 'delete'],
+    );
   });
 });

@@ -57,7 +57,8 @@ export interface WatcherRun {
   changeCount: number;
   /**
    * When a source got other keys while a change of it was owed, or was edited under the keys of before where these may not
-   * have reached a replica: whether what counts now has changed cannot be known.
+   * have reached a replica, or was put back before it was recorded to be out: whether what counts now has changed cannot be
+   * known.
    */
   rekeyedAt: number | undefined;
   /** The same of a change that the operator has recorded for that reason. */
@@ -200,6 +201,10 @@ export class Watchers {
         run.rekeyedAt = time;
         continue;
       }
+      // Taken out and put back before a replica has recorded that: one that never saw it out compares as ever.
+      const isBack =
+        !known.some((one) => one.kind === kind && one.name === name) && isRecorded(before, source);
+      if (isBack) run.rekeyedAt = time;
       const content = contentOf(source, this.source(kind, metadata.namespace ?? '', name));
       const { generation = 0 } = metadata;
       baselines.set(`${kind}/${name}`, { time, content, generation });
@@ -299,6 +304,10 @@ export class Watchers {
 export function wasSelected({ specs, changes }: WatcherRun, pod: Pod): boolean {
   const since = specs.filter(({ until }) => until > (changes.at(-1) ?? 0));
   return since.every(({ spec }) => selects(spec, pod));
+}
+
+function isRecorded({ status }: ConfigWatcher, { kind, name }: SourceRef): boolean {
+  return (status?.sources ?? []).some((one) => one.kind === kind && one.name === name);
 }
 
 const ofItself = ' as its own watcher';

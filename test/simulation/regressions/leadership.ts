@@ -1,7 +1,20 @@
 /** Leadership: what simulations have found about replicas that lead, stand by, no longer lead, or work side by side. */
-import { at, minute, pod, podMeets, type Regression } from './parts.ts';
+import { askFor, askingApp, at, minute, pod, podMeets, type Regression } from './parts.ts';
 
 export const leadership: readonly Regression[] = [
+  {
+    sentence:
+      'of two active replicas one had not seen that a workload asks for no ConfigWatcher any more: they made and deleted it without a pause',
+    promise: 'R4',
+    plan: {
+      ...{ seed: 'row', duration: 2 * minute, replicas: 2, features: ['watcher-of-workload'] },
+      deeds: [...askingApp(), askFor(70_000, null)],
+      faults: [
+        { at: 59_000, fault: 'watch-meets', resource: 'daemonsets', what: 'mute', times: 1 },
+        { at: 60_000, fault: 'close-watches' },
+      ],
+    },
+  },
   {
     sentence:
       'an At was resumed before anyone had seen it suspended, and its Pod refused: the other replica took all of the time since its creation for the delay of the operator',

@@ -97,6 +97,18 @@ export function annotatedApp(): Deed[] {
   return deeds;
 }
 
+/** The app, whose DaemonSet asks for a ConfigWatcher for its ConfigMap. */
+export function askingApp(): Deed[] {
+  const made = app({}).filter((deed) => deed.do !== 'create' || deed.resource !== 'configwatchers');
+  return [...made, askFor(1, 'configmap/app')];
+}
+
+/** By its annotation; null: for none. */
+export function askFor(when: number, value: string | null): Deed {
+  const annotations = { 'k8spatterns.io/restart-on-change': value };
+  return { at: when, do: 'patch', resource: 'daemonsets', name: 'app', body: { metadata: { annotations } } };
+}
+
 export function configMap(name: string, data: object, when: number): Deed {
   const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: metadata(name), data };
   return { at: when, do: 'create', resource: 'configmaps', name, object };

@@ -1,7 +1,34 @@
 /** Restarts: what simulations have found about changes of contents, and the Pods that they concern. */
-import { annotatedApp, app, budget, configMap, edit, minute, owner, type Regression } from './parts.ts';
+import {
+  annotatedApp,
+  app,
+  askingApp,
+  budget,
+  configMap,
+  edit,
+  minute,
+  owner,
+  type Regression,
+} from './parts.ts';
 
 export const restarts: readonly Regression[] = [
+  {
+    sentence:
+      'a mistake of the promise: a source was taken out and put back, and then edited, before the replica saw it out',
+    promise: 'S9',
+    plan: {
+      ...{ duration: 2 * minute, features: ['watcher-of-workload'] },
+      deeds: [
+        ...askingApp(),
+        {
+          ...{ at: 61_000, do: 'patch', resource: 'configwatchers', name: 'daemonset-app' },
+          body: { spec: { sources: [{ kind: 'ConfigMap', name: 'absent' }] } },
+        },
+        edit(75_000, { message: 'two' }),
+      ],
+      faults: [{ at: 60_000, fault: 'stale-cache', server: 0, for: 30_000 }],
+    },
+  },
   {
     sentence: 'an owner whose template could not be changed before its deadline was never tried again',
     promise: 'L8',
