@@ -263,6 +263,10 @@ export const makers: Partial<Readonly<Record<Feature, Maker>>> = {
   drain: (draw) => [
     { at: when(draw), fault: 'drain', node: draw.random.integer(3), for: 1000 + span(draw.random) },
   ],
+  // Most of what there is has happened by then.
+  namespace: ({ random, duration }) => [
+    { at: Math.round(duration * (0.5 + random.next() / 2)), fault: 'namespace-deleted', for: span(random) },
+  ],
   'unobserved-state': unobservedState,
   'stale-state': staleState,
   'intermediate-state': intermediateState,

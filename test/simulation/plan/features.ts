@@ -92,6 +92,7 @@ export const faultFeatures = [
   'node-loss',
   'node-clock',
   'drain',
+  'namespace',
   'unobserved-state',
   'stale-state',
   'intermediate-state',

@@ -172,6 +172,8 @@ export type FaultPlan =
       readonly state: 'stopped' | 'disconnected' | 'off';
       readonly for: number;
     }
+  /** The namespace of all Ats and ConfigWatchers; it is made again after that, empty. */
+  | { readonly at: number; readonly fault: 'namespace-deleted'; readonly for: number }
   /** The node is cordoned, and its Pods are evicted until they are gone. */
   | { readonly at: number; readonly fault: 'drain'; readonly node: number; readonly for: number };
 

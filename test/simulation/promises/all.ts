@@ -15,6 +15,7 @@ import {
   reasonsAreTold,
   someReplicaLeads,
 } from './liveness.ts';
+import { namespaceGoes } from './namespace-goes.ts';
 import { batchesAreBounded, notTooSoon, oneOwnerFirst } from './pace.ts';
 import { processesGoOn } from './process-ends.ts';
 import {
@@ -74,6 +75,7 @@ export const allPromises: readonly NamedPromise[] = [
   limitsEnd,
   someReplicaLeads,
   nothingIsHeld,
+  namespaceGoes,
   silence,
   launchedInTime,
   bystandersAreInTime,

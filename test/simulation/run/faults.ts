@@ -7,6 +7,7 @@ import type { Kubelet } from '../../../src/testing/node/kubelet.ts';
 import { rowOf } from '../coverage.ts';
 import type { Entry } from '../entry.ts';
 import type { History } from '../history.ts';
+import { namespace } from '../plan/draw-ats.ts';
 import type { FaultPlan } from '../plan/plan.ts';
 import { type Cluster, operatorNamespace } from './cluster.ts';
 import type { OwnRequest, Recorder, Strikes } from './recorder.ts';
@@ -342,6 +343,7 @@ export class Faults {
       kubelet.become(state);
       return () => kubelet.become('running');
     },
+    'namespace-deleted': () => this.#deleteNamespace(),
     drain: ({ node, for: timeout }) => {
       const { access, simulation } = this.#cluster;
       const { name } = this.#kubelet(node);
@@ -369,6 +371,20 @@ export class Faults {
     }
     const renewTime = new Date(this.#now).toISOString().replace('Z', '000Z');
     server.request('mallory', 'PATCH', leasePath, { spec: { holderIdentity: 'mallory', renewTime } });
+  }
+
+  #deleteNamespace(): () => void {
+    const { api: server, simulation } = this.#cluster;
+    this.#recorder.acts('mallory');
+    server.request('mallory', 'DELETE', `/api/v1/namespaces/${namespace}`);
+    const again = (tries: number): void => {
+      this.#recorder.acts('mallory');
+      const { code } = server.request('mallory', 'POST', '/api/v1/namespaces', {
+        metadata: { name: namespace },
+      });
+      if (code === 409 && tries > 0) simulation.schedule(1000, () => again(tries - 1));
+    };
+    return () => again(300);
   }
 
   #removeCrd({ resource: plural }: FaultOf<'crd-removed'>): () => void {
