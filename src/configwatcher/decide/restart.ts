@@ -89,11 +89,16 @@ function isIdle({ place, isAsBefore, turn }: Entry): boolean {
  * An owner that is in the middle of its restart keeps its place, unless it is stuck for another reason than the
  * content, or nothing was taken away from it and nothing can be now.
  */
-function keepsPlace(entry: Entry): boolean {
+function keepsPlace(entry: Entry, input: RestartInput): boolean {
   const { place, isBack, lacks, stall, turn, yields } = entry;
   if (place === undefined || isBack || yields || isIdle(entry)) return false;
   if (stall) return stall.because === 'NewPodsNotAvailable';
-  return lacks || turn.refused.length === 0 || turn.due.length > 0;
+  return lacks || turn.refused.length === 0 || turn.due.length > 0 || isOvertaken(entry, input);
+}
+
+/** Its template has changed since it was read: another operator, which leads as well, may have begun with it. */
+function isOvertaken({ group: { key }, turn }: Entry, { memory }: RestartInput): boolean {
+  return turn.refused.includes(key) && memory.refusals.get(key)?.cause === 'Conflict';
 }
 
 /** An owner that may begin. */
@@ -141,11 +146,12 @@ function inOrder(left: Entry, right: Entry): number {
  * Some of its Pods have this content already, or are about to get it: also where its controller has yet to see the
  * template that was changed for an earlier content.
  */
-function hasBegun({ group }: Entry, input: RestartInput): boolean {
-  const { key, fresh, terminating, outdated, facts } = group;
+function hasBegun(entry: Entry, input: RestartInput): boolean {
+  const { key, fresh, terminating, outdated, facts } = entry.group;
   const isChanged =
-    isRolling(group, input) || input.memory.patched.has(key) || facts.rollout?.isBehind === true;
-  return isChanged || terminating.length + outdated.length > 0 || fresh.some((pod) => isNew(pod, input));
+    isRolling(entry.group, input) || input.memory.patched.has(key) || facts.rollout?.isBehind === true;
+  const isGoing = terminating.length + outdated.length > 0 || fresh.some((pod) => isNew(pod, input));
+  return isChanged || isGoing || isOvertaken(entry, input);
 }
 
 /** It has Pods to be brought back or replaced, whatever it does itself, and stands in status until then. */
@@ -158,7 +164,7 @@ function isUnfinished({ place, isBack, lacks, group, turn }: Entry, input: Resta
  * nothing, gives its place back where no owner has shown yet that the content works: that is for one alone to find out.
  */
 function holdersOf(entries: readonly Entry[], isCanary: boolean, input: RestartInput): readonly Entry[] {
-  const holders = entries.filter(keepsPlace);
+  const holders = entries.filter((entry) => keepsPlace(entry, input));
   if (!isCanary) return holders;
   const whole = holders.filter(({ lacks, stall }) => !lacks && stall === undefined);
   const isJudged = holders.some((entry) => !whole.includes(entry) && canJudge(entry));
@@ -322,10 +328,10 @@ function isToReturn({ group, turn }: Entry, input: RestartInput): boolean {
   return turn.restores !== undefined || isRefusedNow || mayFollow;
 }
 
-/** It goes on, or its template returns, once its controller has seen its newest spec. */
+/** It goes on, or its template returns, once its controller has seen its newest spec. One that never does is late some day. */
 function isAwaited(entry: Entry, inPlace: readonly Entry[], input: RestartInput): boolean {
   const isIts = entry.place !== undefined || inPlace.includes(entry) || isToReturn(entry, input);
-  return entry.group.facts.rollout?.isBehind === true && isIts;
+  return entry.group.facts.rollout?.isBehind === true && isIts && input.now < entry.lateAt;
 }
 
 /** The owners whose Pods go now, or whose template changes. */

@@ -218,6 +218,18 @@ describe('the next batch', () => {
       assert.deepEqual([rolled(next), next.places.map(({ uid }) => uid)], [[], ['own']]);
     });
 
+    it('keeps the owner whose template another operator changed in the same moment', () => {
+      const refusal = { cause: 'Conflict', attempts: 1, message: 'modified', retryAt: now + 1000 } as const;
+      const next = plan({
+        ...{ pods: [...own, ...other], spec: { strategy }, proven: false },
+        owners: new Map<string, OwnerFacts>([rolling('own', 'before'), rolling('other')]),
+        memory: { ...emptyMemory, id: 'now', refusals: new Map([['own', refusal]]) },
+        places: [{ kind: 'Deployment', name: 'own', uid: 'own', wanted: 2, available: 2 }],
+      });
+      assert.deepEqual([rolled(next), next.places.map(({ uid }) => uid)], [[], ['own']]);
+      assert.equal(next.lookAgainAt, refusal.retryAt);
+    });
+
     it("does not put off the operator's own once it has begun", () => {
       const { progress } = plans([...own, ...other], [rolling('own', 'now'), rolling('other')]);
       assert.equal(progress.get('own')?.waits, undefined);

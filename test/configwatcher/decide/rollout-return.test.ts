@@ -145,6 +145,10 @@ describe('a content that is taken back in the middle of a rollout', () => {
     for (const places of [[place], []]) {
       const plan = planned({ pods: before, rollout: { isBehind: true }, places });
       assert.deepEqual([deeds(plan), plan.isDone, plan.lookAgainAt], [[[], []], false, now + 1000]);
+      const late = { left: 0, reached: 100, since: now - 3_600_000 };
+      const known = { ...memory, progress: new Map([['webapp-uid', late]]) };
+      const stuck = planned({ pods: before, rollout: { isBehind: true }, places, memory: known });
+      assert.equal(stuck.lookAgainAt, undefined, 'not for ever');
     }
   });
 
