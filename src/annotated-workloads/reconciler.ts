@@ -71,12 +71,12 @@ export class WorkloadReconciler implements Reconciler {
     const { resource } = watched;
     const found = this.#found(resource, namespace, name);
     const { action, warning } = decide(workload, found);
-    const requeueAfter = action ? this.#waitFor(action, found, request) : 0;
+    const requeueAfter = action ? this.#waitFor(action, found, workload) : 0;
     if (requeueAfter > 0) return { requeueAfter };
     let reported = warning;
     try {
       reported = (action && (await this.#perform(action, context))) ?? warning;
-      if (action) this.#written(action, found, request);
+      if (action) this.#written(action, found, workload);
     } catch (error) {
       // No edit of the workload mends that, so it is tried again.
       if (isForbidden(error)) reported = { reason: workloadEvent.forbidden, message: errorText(error) };
@@ -88,14 +88,14 @@ export class WorkloadReconciler implements Reconciler {
   }
 
   /** Milliseconds. */
-  #waitFor(action: Action, { watcher }: Found, request: Request): number {
+  #waitFor(action: Action, { watcher }: Found, { metadata: { uid = '' } }: Workload): number {
     const now = this.#options.clock.monotonic();
-    return this.#rewrites.wait(requestKey(request), watcher?.spec, wantedBy(action), now);
+    return this.#rewrites.wait(uid, watcher?.spec, wantedBy(action), now);
   }
 
-  #written(action: Action, { watcher }: Found, request: Request): void {
+  #written(action: Action, { watcher }: Found, { metadata: { uid = '' } }: Workload): void {
     const now = this.#options.clock.monotonic();
-    this.#rewrites.written(requestKey(request), watcher?.spec, wantedBy(action), now);
+    this.#rewrites.written(uid, watcher?.spec, wantedBy(action), now);
   }
 
   #found(resource: Resource, namespace: string, name: string): Found {

@@ -212,6 +212,18 @@ describe('a ConfigWatcher that another client undoes', () => {
     assert.equal(calls.length, 5);
   });
 
+  it('is made at once for a workload that was made again', async () => {
+    const { deployments, watchers, look, put } = world();
+    for (const uid of ['a', 'b', 'c', 'd']) {
+      put(asking);
+      const [web] = deployments.objects.values();
+      assert.ok(web !== undefined);
+      deployments.objects.set('web', { ...web, metadata: { ...web.metadata, uid } });
+      assert.deepEqual(await look(), {});
+      watchers.objects.clear();
+    }
+  });
+
   it('is deleted again, and its spec set again, later each time', async () => {
     const { watchers, calls, time, look, put } = world();
     put(asking);

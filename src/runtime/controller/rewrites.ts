@@ -1,6 +1,6 @@
 /**
- * Rewrites: how often a status is written again that another client has replaced. Two active replicas of which one has
- * an older view, or a user with a script, would otherwise write against this one as fast as the watch tells of it.
+ * Rewrites: how often something is written again that another client has replaced, such as a status. Two active replicas of
+ * which one has an older view, or a user with a script, would otherwise write against this one as fast as the watch tells of it.
  */
 
 /** Before the second rewrite in a row, in milliseconds; doubled for each that follows. The first one waits for nothing. */
@@ -21,17 +21,20 @@ interface Write {
 const firstInstant = 946_684_800_000;
 const timestamp = /^\d{4}-\d\d-\d\dT/;
 
-/** Spaces the writes of a reconciler whose status another client replaces. Statuses are the same but for their times. */
+/**
+ * Spaces the writes of a reconciler that another client undoes: of a status, or of a whole spec. Two are the same that differ
+ * in times alone; undefined stands for none.
+ */
 export class Rewrites {
   /** By key, the oldest first. */
   readonly #writes = new Map<string, Write>();
 
   /**
-   * Milliseconds until this status may be written; 0: now.
+   * Milliseconds until this may be written; 0: now.
    *
-   * @param key of the object: `namespace/name`.
-   * @param stored the object's status.
-   * @param wanted what it is to be.
+   * @param key of the object, such as `namespace/name`.
+   * @param stored what the object has.
+   * @param wanted what it is to have.
    * @param now monotonic milliseconds.
    */
   wait(key: string, stored: unknown, wanted: unknown, now: number): number {
@@ -40,7 +43,7 @@ export class Rewrites {
     return rewrites < 2 ? 0 : Math.max(0, at + Math.min(maxWaitMs, firstWaitMs * 2 ** (rewrites - 2)) - now);
   }
 
-  /** The status was written in place of what was stored. The parameters are those of {@link wait}. */
+  /** This was written in place of what was stored. The parameters are those of {@link wait}. */
   written(key: string, stored: unknown, status: unknown, now: number): void {
     const rewrites = this.#rewritesOf(key, stored, status, now);
     this.#writes.delete(key);
@@ -51,7 +54,7 @@ export class Rewrites {
     }
   }
 
-  /** How often in a row this status was written again, with the write that is to come. */
+  /** How often in a row this was written again, with the write that is to come. */
   #rewritesOf(key: string, stored: unknown, wanted: unknown, now: number): number {
     const last = this.#writes.get(key);
     if (last === undefined || now - last.at > forgetMs) return 0;
@@ -60,7 +63,7 @@ export class Rewrites {
   }
 }
 
-/** Whether two statuses say the same but for their times, which differ in each write. Most differ early. */
+/** Whether two say the same but for their times, which differ in each write. Most differ early. */
 function saySame(left: unknown, right: unknown): boolean {
   const [one, other] = [withoutTime(left), withoutTime(right)];
   if (one === other) return true;
