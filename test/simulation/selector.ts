@@ -1,10 +1,18 @@
 /** Which Pods a ConfigWatcher selects, by a reading that shares nothing with the operator's own. */
-import type { ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
-import type { Container, Pod } from '../../src/kubernetes/objects.ts';
+import type { ConfigWatcher, ConfigWatcherSpec } from '../../src/api/configwatcher.generated.ts';
+import { type Container, controllerOf, type Pod } from '../../src/kubernetes/objects.ts';
 import type { SourceRef } from './content.ts';
 
 export function selects(spec: ConfigWatcherSpec, pod: Pod): boolean {
   return hasLabels(spec, pod) && isConcerned(spec, pod);
+}
+
+/** Whether the watcher is for such Pods: one that a workload controls is for those of this workload alone. */
+export function isFor(watcher: ConfigWatcher, pod: Pod): boolean {
+  const owner = controllerOf(watcher);
+  if (!owner?.apiVersion.startsWith('apps/')) return true;
+  const { 'pod-template-hash': hash } = pod.metadata.labels ?? {};
+  return controllerOf(pod)?.name === (owner.kind === 'Deployment' ? `${owner.name}-${hash}` : owner.name);
 }
 
 /** Whether it has the labels that the selector asks for. */

@@ -6,7 +6,7 @@ import type { KubernetesObject, Pod } from '../../src/kubernetes/objects.ts';
 import { contentOf, type SourceRef } from './content.ts';
 import type { ChangeEntry } from './entry.ts';
 import type { Objects } from './objects.ts';
-import { selects, sourcesOf } from './selector.ts';
+import { isFor, selects, sourcesOf } from './selector.ts';
 
 /** Until it is recorded, it is that of the edit of the spec. */
 interface Baseline {
@@ -46,6 +46,8 @@ export interface WatcherRun {
   changes: number[];
   /** What counted of a source when it was deleted, by kind and name. */
   readonly deletions: Map<string, { readonly time: number; readonly content: string }>;
+  /** What counted of a source when the watcher was edited so that it is none any more, by kind and name. */
+  readonly takenOut: Map<string, string>;
   /** Those of the changes that were no edit: a deletion, and the source made again with the same content. */
   undone: number[];
   /** When a source was edited so that nothing changed that counts. */
@@ -57,7 +59,7 @@ export interface WatcherRun {
   changeCount: number;
   /**
    * When a source got other keys while a change of it was owed, or was edited under the keys of before where these may not
-   * have reached a replica, or was put back before it was recorded to be out: whether what counts now has changed cannot be
+   * have reached a replica, or was edited while it was out and put back before that was recorded: whether what counts now has changed cannot be
    * known.
    */
   rekeyedAt: number | undefined;
@@ -101,7 +103,7 @@ export class Watchers {
     return [...this.byUid.values()].filter(({ watcher, goneAt, specs }) => {
       if (watcher.metadata.namespace !== pod.metadata.namespace) return false;
       if (goneAt !== undefined && now - goneAt > within) return false;
-      return specsWithin(specs, now, within).some((spec) => selects(spec, pod));
+      return isFor(watcher, pod) && specsWithin(specs, now, within).some((spec) => selects(spec, pod));
     });
   }
 
@@ -144,6 +146,7 @@ export class Watchers {
         restoredAt: 0,
         changes: [],
         deletions: new Map(),
+        takenOut: new Map(),
         undone: [],
         idleEditAt: undefined,
         rekeyedAt: undefined,
@@ -192,6 +195,12 @@ export class Watchers {
   #rebase(run: WatcherRun, { metadata, spec }: ConfigWatcher, time: number): void {
     const { watcher: before, baselines } = run;
     const known = sourcesOf(before.spec);
+    for (const source of known) {
+      const { kind, name } = source;
+      if (sourcesOf(spec).some((one) => one.kind === kind && one.name === name)) continue;
+      const content = contentOf(source, this.source(kind, metadata.namespace ?? '', name));
+      run.takenOut.set(`${kind}/${name}`, content);
+    }
     const owed = (before.status?.sources ?? []).filter(({ pendingHash }) => pendingHash !== undefined);
     for (const source of sourcesOf(spec)) {
       const { kind, name, keys } = source;
@@ -201,12 +210,12 @@ export class Watchers {
         run.rekeyedAt = time;
         continue;
       }
-      // Taken out and put back before a replica has recorded that: one that never saw it out compares as ever.
-      const isBack =
-        !known.some((one) => one.kind === kind && one.name === name) && isRecorded(before, source);
-      if (isBack) run.rekeyedAt = time;
       const content = contentOf(source, this.source(kind, metadata.namespace ?? '', name));
       const { generation = 0 } = metadata;
+      // Edited while it was out, and put back before a replica has recorded that: one that never saw it out compares as ever.
+      const wasOut = !known.some((one) => one.kind === kind && one.name === name);
+      const isEdited = run.takenOut.get(`${kind}/${name}`) !== content;
+      if (wasOut && isEdited && isRecorded(before, source)) run.rekeyedAt = time;
       baselines.set(`${kind}/${name}`, { time, content, generation });
     }
   }
@@ -301,9 +310,9 @@ export class Watchers {
 }
 
 /** Whether the watcher has selected the Pod since the last change: an edit of the selector alone restarts nothing. */
-export function wasSelected({ specs, changes }: WatcherRun, pod: Pod): boolean {
+export function wasSelected({ watcher, specs, changes }: WatcherRun, pod: Pod): boolean {
   const since = specs.filter(({ until }) => until > (changes.at(-1) ?? 0));
-  return since.every(({ spec }) => selects(spec, pod));
+  return isFor(watcher, pod) && since.every(({ spec }) => selects(spec, pod));
 }
 
 function isRecorded({ status }: ConfigWatcher, { kind, name }: SourceRef): boolean {

@@ -30,10 +30,10 @@ export function drain({
   cordon(cluster, node, true, user);
   const deadline = cluster.time.now + timeout;
   const round = () => {
+    if (cluster.time.now >= deadline) return;
     const left = drainable(cluster, node);
     for (const pod of left) if (!isTerminating(pod)) evict(cluster, pod, user);
-    if (left.length > 0 && cluster.time.now < deadline)
-      cluster.time.schedule(delayWithin(random, retry), round);
+    if (left.length > 0) cluster.time.schedule(delayWithin(random, retry), round);
   };
   round();
 }

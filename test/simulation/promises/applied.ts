@@ -46,6 +46,7 @@ class Running {
       if (mounted === undefined) return false;
       const present = history.watchers.source(source.kind, metadata.namespace ?? '', source.name);
       if (contentOf(source, mounted.object) === contentOf(source, present)) return false;
+      if (present === undefined && spec.onDelete !== 'Restart') return false;
       // While a required source is missing no Pod is expected to start, and the old content counts.
       const isUnexpected = !source.optional && spec.onDelete !== 'Restart' && mounted.object === undefined;
       return !isUnexpected && !isBaseline(run, source, entry, present);

@@ -9,7 +9,8 @@ const envFrom = [{ configMapRef: { name: 'config' } }, { secretRef: { name: 'sec
 
 /** A Deployment with that annotation, and the ConfigWatcher that there is. */
 function broken(value: string | undefined, watcher?: { spec: object; uid?: string }): readonly string[] {
-  const annotations = value === undefined ? {} : { 'k8spatterns.io/restart-on-change': value };
+  const options = { 'k8spatterns.io/restart-options': '{"debounce":{"quiet":"1s"}}' };
+  const annotations = value === undefined ? {} : { 'k8spatterns.io/restart-on-change': value, ...options };
   const made = new HandMade(['L10']).add({
     ...{ type: 'replica', time: 0, replica: 'replica-0#1', state: 'started' },
   });
@@ -24,7 +25,8 @@ function broken(value: string | undefined, watcher?: { spec: object; uid?: strin
     const { uid = 'web-uid', spec } = watcher;
     const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid, controller: true };
     const metadata = { name: 'deployment-web', ownerReferences: [owner] };
-    made.change('configwatchers', { metadata, spec: { podSelector: labels, ...spec } });
+    const defaults = { podSelector: labels, debounce: { quiet: '1s', max: '30s' } };
+    made.change('configwatchers', { metadata, spec: { ...defaults, ...spec } });
   }
   return made.calm(5 * minute).broken;
 }
@@ -54,6 +56,8 @@ describe('L10, what workloads ask for', () => {
     ['one that has too little', 'referenced', { spec: { sources: [config] } }],
     ['one of other Pods', 'configmap/config', { spec: { podSelector: { app: 'x' }, sources: [config] } }],
     ['one that asks no more', undefined, { spec: { sources: [config] } }],
+    ['one that is suspended by others', 'configmap/config', { spec: { sources: [config], suspend: true } }],
+    ['other options', 'configmap/config', { spec: { sources: [config], debounce: { quiet: '9s' } } }],
   ] as const) {
     it(`is broken by ${what}`, () => assert.deepEqual(broken(value, watcher), ['L10 deployment']));
   }

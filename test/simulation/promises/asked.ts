@@ -3,7 +3,7 @@ import type { ConfigWatcher, ConfigWatcherSpec } from '../../../src/api/configwa
 import { controllerOf, type KubernetesObject, type Pod } from '../../../src/kubernetes/objects.ts';
 import { among, kept, type NamedPromise } from '../history.ts';
 import { sourcesOf } from '../selector.ts';
-import { hasWorked } from './liveness.ts';
+import { hasWorked, settling } from './liveness.ts';
 
 /** A create that has failed for long is tried again within a minute, in milliseconds. */
 const retriedWithin = 90_000;
@@ -36,6 +36,18 @@ function givenBy(spec: ConfigWatcherSpec): string {
   );
 }
 
+/** Whether it has the options that are asked for; the API server has filled in the rest. */
+function hasOptions({ spec }: ConfigWatcher, { metadata: { annotations = {} } }: Asking): boolean {
+  const options = JSON.parse(annotations['k8spatterns.io/restart-options'] ?? '{}') as ConfigWatcherSpec;
+  return contains(spec, options) && (spec.suspend ?? false) === (options.suspend ?? false);
+}
+
+function contains(whole: unknown, part: unknown): boolean {
+  if (typeof part !== 'object' || part === null) return whole === part;
+  const all = (whole ?? {}) as Readonly<Record<string, unknown>>;
+  return Object.entries(part).every(([name, value]) => contains(all[name], value));
+}
+
 function textOf(labels: Readonly<Record<string, string>> = {}, sources: readonly string[]): string {
   return JSON.stringify([Object.entries(labels).sort(), [...new Set(sources)].sort()]);
 }
@@ -54,19 +66,33 @@ export const askedIsGiven: NamedPromise = {
       const isOwn = watcher !== undefined && controllerOf(watcher)?.uid === uid;
       const given = isOwn ? givenBy(watcher.spec) : undefined;
       const asked = askedBy(workload);
-      if (asked === given) return asked === undefined ? undefined : kept;
-      return {
-        text: `${kind} ${name} asks for ${asked ?? 'nothing'} and has ${given ?? 'nothing'}`,
-        clue: kind,
-      };
+      if (asked !== given) {
+        const text = `${kind} ${name} asks for ${asked ?? 'nothing'} and has ${given ?? 'nothing'}`;
+        return { text, clue: kind };
+      }
+      if (!isOwn) return undefined;
+      return hasOptions(watcher, workload) ? kept : { text: `${kind} ${name} has other options`, clue: kind };
+    };
+    const isOther = ({ metadata }: ConfigWatcher, workloads: ReadonlyMap<string, string>) => {
+      const name = workloads.get(controllerOf({ metadata })?.uid ?? '');
+      return name !== undefined && name !== metadata.name;
     };
     return {
       calm() {
-        if (!hasWorked(history, retriedWithin)) return undefined;
+        const isQuiet = history.time - history.disturbedAt >= settling;
+        if (!isQuiet || !hasWorked(history, retriedWithin)) return undefined;
         const all = Object.entries(kinds).flatMap(([plural, kind]) =>
           history.objects.list<Asking>(plural).map((workload) => ({ workload, kind })),
         );
-        return among(all, ({ workload, kind }) => look(workload, kind));
+        const names = new Map(
+          all.map(({ workload: { metadata }, kind }) => [metadata.uid ?? '', `${kind}-${metadata.name}`]),
+        );
+        const other = history.objects
+          .list<ConfigWatcher>('configwatchers')
+          .find((watcher) => isOther(watcher, names));
+        return other === undefined
+          ? among(all, ({ workload, kind }) => look(workload, kind))
+          : { text: `${other.metadata.name} is of a workload that has another one`, clue: 'other' };
       },
     };
   },

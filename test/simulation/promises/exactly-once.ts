@@ -118,6 +118,13 @@ function isNobodys({ uid, goneAt }: AtRun, pod: Pod): boolean {
   return !isFoundByAt && pod.metadata.labels?.[uidLabel] !== uid;
 }
 
+/** Whether nothing but a person can let it go, so that its namespace stays. */
+export function mayStayHeld({ runs }: History, pod: Pod): boolean {
+  const isIts = ({ pods }: AtRun) => pods.some(({ uid }) => uid === pod.metadata.uid);
+  const run = [...runs.byUid.values()].find(isIts);
+  return run !== undefined && (isNobodys(run, pod) || isForged(run));
+}
+
 function stuck(history: History, run: AtRun, { created, pod, name, uid, endedAt }: RunPod): Found {
   const { status, metadata } = run.at;
   if ((!isGated(created) && !isHeld(created)) || isNobodys(run, pod)) return undefined;

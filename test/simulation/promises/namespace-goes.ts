@@ -1,6 +1,8 @@
 /** L11: nothing that the operator holds keeps a namespace from going. */
+import type { Pod } from '../../../src/kubernetes/objects.ts';
 import { parseTime } from '../../../src/kubernetes/time.ts';
 import { among, kept, type NamedPromise } from '../history.ts';
+import { mayStayHeld } from './exactly-once.ts';
 import { hasWorked } from './liveness.ts';
 
 /** With all that is in it, in milliseconds: Pods may have a grace period, and their nodes may have been away. */
@@ -17,6 +19,8 @@ export const namespaceGoes: NamedPromise = {
         if (!hasWorked(history, goneWithin)) return undefined;
         return among(history.objects.list('namespaces'), ({ metadata: { name, deletionTimestamp } }) => {
           if (deletionTimestamp === undefined) return undefined;
+          const pods = history.objects.in<Pod>('pods', name);
+          if (pods.some((pod) => mayStayHeld(history, pod))) return undefined;
           const isLate = history.time - parseTime(deletionTimestamp) > goneWithin;
           return isLate ? { text: `the namespace ${name} is still there` } : undefined;
         });

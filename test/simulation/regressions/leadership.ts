@@ -1,5 +1,5 @@
 /** Leadership: what simulations have found about replicas that lead, stand by, no longer lead, or work side by side. */
-import { askFor, askingApp, at, minute, pod, podMeets, type Regression } from './parts.ts';
+import { askingApp, askNoMore, at, minute, pod, podMeets, type Regression } from './parts.ts';
 
 export const leadership: readonly Regression[] = [
   {
@@ -8,7 +8,7 @@ export const leadership: readonly Regression[] = [
     promise: 'R4',
     plan: {
       ...{ seed: 'row', duration: 2 * minute, replicas: 2, features: ['watcher-of-workload'] },
-      deeds: [...askingApp(), askFor(70_000, null)],
+      deeds: [...askingApp(), askNoMore(70_000)],
       faults: [
         { at: 59_000, fault: 'watch-meets', resource: 'daemonsets', what: 'mute', times: 1 },
         { at: 60_000, fault: 'close-watches' },

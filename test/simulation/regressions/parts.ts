@@ -56,6 +56,15 @@ export function app(spec: object): Deed[] {
   ];
 }
 
+/** A Pod with the labels of the app's, which nothing controls. */
+export function reading(): Deed {
+  const object = {
+    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata('bare'), labels: { app: 'app' } } },
+    spec: { containers: [container] },
+  };
+  return { at: 0, do: 'create', resource: 'pods', name: 'bare', object };
+}
+
 /** Two Pods that read the app's ConfigMap. */
 export function owner(
   resource: 'deployments' | 'statefulsets',
@@ -97,15 +106,22 @@ export function annotatedApp(): Deed[] {
   return deeds;
 }
 
-/** The app, whose DaemonSet asks for a ConfigWatcher for its ConfigMap. */
-export function askingApp(): Deed[] {
-  const made = app({}).filter((deed) => deed.do !== 'create' || deed.resource !== 'configwatchers');
-  return [...made, askFor(1, 'configmap/app')];
+/** The app, whose DaemonSet asks by its annotations for a ConfigWatcher for its ConfigMap. */
+export function askingApp(options: object = {}): Deed[] {
+  const annotations = {
+    ...{ 'k8spatterns.io/restart-on-change': 'configmap/app' },
+    ...{ 'k8spatterns.io/restart-options': JSON.stringify(options) },
+  };
+  return app({}).flatMap((deed) => {
+    if (deed.do !== 'create' || deed.resource === 'configwatchers') return [];
+    if (deed.resource !== 'daemonsets') return [deed];
+    return [{ ...deed, object: { ...deed.object, metadata: { ...metadata('app'), annotations } } }];
+  });
 }
 
-/** By its annotation; null: for none. */
-export function askFor(when: number, value: string | null): Deed {
-  const annotations = { 'k8spatterns.io/restart-on-change': value };
+/** It asks no more. */
+export function askNoMore(when: number): Deed {
+  const annotations = { 'k8spatterns.io/restart-on-change': null };
   return { at: when, do: 'patch', resource: 'daemonsets', name: 'app', body: { metadata: { annotations } } };
 }
 

@@ -9,12 +9,39 @@ import {
   minute,
   owner,
   type Regression,
+  reading,
 } from './parts.ts';
 
 export const restarts: readonly Regression[] = [
   {
     sentence:
-      'a mistake of the promise: a source was taken out and put back, and then edited, before the replica saw it out',
+      'a mistake of the promise: the ConfigWatcher of a workload was to restart a Pod with the labels of that workload that nothing controls',
+    promise: 'R3',
+    plan: {
+      ...{ duration: 2 * minute, features: ['watcher-of-workload'] },
+      deeds: [
+        ...askingApp({ strategy: { unmanagedPods: 'Delete' }, cooldown: { base: '0s' } }),
+        reading(),
+        edit(30_000, { message: 'two' }),
+      ],
+    },
+  },
+  {
+    sentence: 'a mistake of the promise: an optional source was deleted, which restarts nothing',
+    promise: 'R3',
+    plan: {
+      duration: 2 * minute,
+      deeds: [
+        ...app({ configMap: 'other', sources: [{ kind: 'ConfigMap', name: 'app', optional: true }] }),
+        configMap('other', { one: 'one' }, 0),
+        edit(20_000, { message: 'two' }),
+        { at: 80_000, do: 'delete', resource: 'configmaps', name: 'app' },
+      ],
+    },
+  },
+  {
+    sentence:
+      'a mistake of the promise: a source was taken out, edited and put back, before the replica had recorded that it was out',
     promise: 'S9',
     plan: {
       ...{ duration: 2 * minute, features: ['watcher-of-workload'] },

@@ -131,6 +131,8 @@ export class Faults {
   #interceptions: Interception[] = [];
   #aimed: FaultOf<'aimed'>[] = [];
   #serial = 0;
+  /** How many there were of each node. */
+  readonly #drains = new Map<string, number>();
 
   /** @param duration ms since the start after which nothing strikes and nothing lasts. */
   constructor(
@@ -347,8 +349,13 @@ export class Faults {
     drain: ({ node, for: timeout }) => {
       const { access, simulation } = this.#cluster;
       const { name } = this.#kubelet(node);
+      const drains = (this.#drains.get(name) ?? 0) + 1;
+      this.#drains.set(name, drains);
       drain({ cluster: access, random: simulation.random.fork(`drain ${name}`), node: name, timeout });
-      return () => cordon(access, name, false);
+      return () => {
+        // A later one of this node may last.
+        if (this.#drains.get(name) === drains) cordon(access, name, false);
+      };
     },
   };
 
@@ -377,7 +384,9 @@ export class Faults {
     const { api: server, simulation } = this.#cluster;
     this.#recorder.acts('mallory');
     server.request('mallory', 'DELETE', `/api/v1/namespaces/${namespace}`);
+    const isThere = () => this.#cluster.etcd.get(this.#cluster.resource('namespaces'), '', namespace);
     const again = (tries: number): void => {
+      if (isThere() && isThere()?.metadata.deletionTimestamp === undefined) return;
       this.#recorder.acts('mallory');
       const { code } = server.request('mallory', 'POST', '/api/v1/namespaces', {
         metadata: { name: namespace },
