@@ -59,8 +59,8 @@ export interface WatcherRun {
   changeCount: number;
   /**
    * When a source got other keys while a change of it was owed, or was edited under the keys of before where these may not
-   * have reached a replica, or was edited while it was out and put back before that was recorded: whether what counts now has changed cannot be
-   * known.
+   * have reached a replica, or was edited while it was out and put back before that was recorded: whether what counts now
+   * has changed cannot be known.
    */
   rekeyedAt: number | undefined;
   /** The same of a change that the operator has recorded for that reason. */
@@ -195,27 +195,25 @@ export class Watchers {
   #rebase(run: WatcherRun, { metadata, spec }: ConfigWatcher, time: number): void {
     const { watcher: before, baselines } = run;
     const known = sourcesOf(before.spec);
-    for (const source of known) {
-      const { kind, name } = source;
-      if (sourcesOf(spec).some((one) => one.kind === kind && one.name === name)) continue;
-      const content = contentOf(source, this.source(kind, metadata.namespace ?? '', name));
-      run.takenOut.set(`${kind}/${name}`, content);
+    const contentNow = (source: SourceRef) =>
+      contentOf(source, this.source(source.kind, metadata.namespace ?? '', source.name));
+    for (const source of known.filter((one) => !isAmong(sourcesOf(spec), one))) {
+      run.takenOut.set(`${source.kind}/${source.name}`, contentNow(source));
     }
     const owed = (before.status?.sources ?? []).filter(({ pendingHash }) => pendingHash !== undefined);
     for (const source of sourcesOf(spec)) {
       const { kind, name, keys } = source;
       if (known.some((one) => one.kind === kind && one.name === name && isDeepStrictEqual(one.keys, keys)))
         continue;
-      if (owed.some((one) => one.kind === kind && one.name === name)) {
+      if (isAmong(owed, source)) {
         run.rekeyedAt = time;
         continue;
       }
-      const content = contentOf(source, this.source(kind, metadata.namespace ?? '', name));
+      const content = contentNow(source);
       const { generation = 0 } = metadata;
       // Edited while it was out, and put back before a replica has recorded that: one that never saw it out compares as ever.
-      const wasOut = !known.some((one) => one.kind === kind && one.name === name);
-      const isEdited = run.takenOut.get(`${kind}/${name}`) !== content;
-      if (wasOut && isEdited && isRecorded(before, source)) run.rekeyedAt = time;
+      const isUnrecorded = !isAmong(known, source) && isAmong(before.status?.sources ?? [], source);
+      if (isUnrecorded && run.takenOut.get(`${kind}/${name}`) !== content) run.rekeyedAt = time;
       baselines.set(`${kind}/${name}`, { time, content, generation });
     }
   }
@@ -315,8 +313,10 @@ export function wasSelected({ watcher, specs, changes }: WatcherRun, pod: Pod): 
   return isFor(watcher, pod) && since.every(({ spec }) => selects(spec, pod));
 }
 
-function isRecorded({ status }: ConfigWatcher, { kind, name }: SourceRef): boolean {
-  return (status?.sources ?? []).some((one) => one.kind === kind && one.name === name);
+type SourceName = Pick<SourceRef, 'kind' | 'name'>;
+
+function isAmong(sources: readonly SourceName[], { kind, name }: SourceName): boolean {
+  return sources.some((one) => one.kind === kind && one.name === name);
 }
 
 const ofItself = ' as its own watcher';

@@ -10,7 +10,7 @@ const maxWaitMs = 10_000;
 const forgetMs = 60_000;
 
 interface Write {
-  readonly status: unknown;
+  readonly wanted: unknown;
   /** How often in a row it was written again. */
   readonly rewrites: number;
   /** Monotonic milliseconds. */
@@ -44,10 +44,10 @@ export class Rewrites {
   }
 
   /** This was written in place of what was stored. The parameters are those of {@link wait}. */
-  written(key: string, stored: unknown, status: unknown, now: number): void {
-    const rewrites = this.#rewritesOf(key, stored, status, now);
+  written(key: string, stored: unknown, wanted: unknown, now: number): void {
+    const rewrites = this.#rewritesOf(key, stored, wanted, now);
     this.#writes.delete(key);
-    this.#writes.set(key, { status, rewrites, at: now });
+    this.#writes.set(key, { wanted, rewrites, at: now });
     for (const [oldest, { at }] of this.#writes) {
       if (now - at <= forgetMs) break;
       this.#writes.delete(oldest);
@@ -58,7 +58,7 @@ export class Rewrites {
   #rewritesOf(key: string, stored: unknown, wanted: unknown, now: number): number {
     const last = this.#writes.get(key);
     if (last === undefined || now - last.at > forgetMs) return 0;
-    const isRewrite = saySame(last.status, wanted) && !saySame(stored, wanted);
+    const isRewrite = saySame(last.wanted, wanted) && !saySame(stored, wanted);
     return isRewrite ? last.rewrites + 1 : 0;
   }
 }

@@ -56,10 +56,10 @@ export function app(spec: object): Deed[] {
   ];
 }
 
-/** A Pod with the labels of the app's, which nothing controls. */
-export function reading(): Deed {
+/** A Pod with these labels that reads the app's ConfigMap, and that nothing controls. */
+export function barePod(labels: object): Deed {
   const object = {
-    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata('bare'), labels: { app: 'app' } } },
+    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata('bare'), labels } },
     spec: { containers: [container] },
   };
   return { at: 0, do: 'create', resource: 'pods', name: 'bare', object };
@@ -106,16 +106,21 @@ export function annotatedApp(): Deed[] {
   return deeds;
 }
 
-/** The app, whose DaemonSet asks by its annotations for a ConfigWatcher for its ConfigMap. */
-export function askingApp(options: object = {}): Deed[] {
+/** The workload that this makes asks by its annotations for a ConfigWatcher for the app's ConfigMap. */
+export function asking(deed: Deed, options: object = {}): Deed {
+  if (deed.do !== 'create') throw new TypeError('only a workload that is made can ask');
   const annotations = {
     ...{ 'k8spatterns.io/restart-on-change': 'configmap/app' },
     ...{ 'k8spatterns.io/restart-options': JSON.stringify(options) },
   };
+  return { ...deed, object: { ...deed.object, metadata: { ...metadata(deed.name), annotations } } };
+}
+
+/** The app, whose DaemonSet asks for its ConfigWatcher. */
+export function askingApp(): Deed[] {
   return app({}).flatMap((deed) => {
     if (deed.do !== 'create' || deed.resource === 'configwatchers') return [];
-    if (deed.resource !== 'daemonsets') return [deed];
-    return [{ ...deed, object: { ...deed.object, metadata: { ...metadata('app'), annotations } } }];
+    return [deed.resource === 'daemonsets' ? asking(deed) : deed];
   });
 }
 

@@ -2,14 +2,15 @@
 import {
   annotatedApp,
   app,
+  asking,
   askingApp,
+  barePod,
   budget,
   configMap,
   edit,
   minute,
   owner,
   type Regression,
-  reading,
 } from './parts.ts';
 
 export const restarts: readonly Regression[] = [
@@ -20,8 +21,9 @@ export const restarts: readonly Regression[] = [
     plan: {
       ...{ duration: 2 * minute, features: ['watcher-of-workload'] },
       deeds: [
-        ...askingApp({ strategy: { unmanagedPods: 'Delete' }, cooldown: { base: '0s' } }),
-        reading(),
+        configMap('app', { message: 'one' }, 0),
+        asking(owner('statefulsets', 'db', 'app'), { strategy: { unmanagedPods: 'Delete' } }),
+        barePod({ app: 'app', part: 'db' }),
         edit(30_000, { message: 'two' }),
       ],
     },

@@ -384,9 +384,9 @@ export class Faults {
     const { api: server, simulation } = this.#cluster;
     this.#recorder.acts('mallory');
     server.request('mallory', 'DELETE', `/api/v1/namespaces/${namespace}`);
-    const isThere = () => this.#cluster.etcd.get(this.#cluster.resource('namespaces'), '', namespace);
     const again = (tries: number): void => {
-      if (isThere() && isThere()?.metadata.deletionTimestamp === undefined) return;
+      const there = this.#cluster.etcd.get(this.#cluster.resource('namespaces'), '', namespace);
+      if (there && there.metadata.deletionTimestamp === undefined) return;
       this.#recorder.acts('mallory');
       const { code } = server.request('mallory', 'POST', '/api/v1/namespaces', {
         metadata: { name: namespace },
