@@ -180,9 +180,16 @@ function beginners(
   input: RestartInput,
 ) {
   const refusedBefore = ({ group }: Entry) => Number(refusalOf(input.memory, group) !== undefined);
+  // Another operator, which leads as well, may be about to go on with an owner that stands in status.
+  const isUnplaced = ({ place }: Entry) => Number(isCanary && place === undefined);
   const candidates = entries
     .filter((entry) => !holders.includes(entry) && isCandidate(entry))
-    .sort((left, right) => refusedBefore(left) - refusedBefore(right) || inOrder(left, right));
+    .sort(
+      (left, right) =>
+        refusedBefore(left) - refusedBefore(right) ||
+        isUnplaced(left) - isUnplaced(right) ||
+        inOrder(left, right),
+    );
   // They have given their places back, and stand in status all the same.
   const kept = entries.filter((entry) => isUnfinished(entry, input) && !holders.includes(entry)).length;
   const room = input.maxPlaces - kept - holders.length;

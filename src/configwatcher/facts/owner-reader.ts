@@ -15,6 +15,7 @@ import {
   deploymentNamedBy,
   deployments,
   isBehind,
+  podsOf,
   replicaSets,
   revisionOf,
   rolloutOf,
@@ -121,6 +122,7 @@ export class OwnerReader {
     const ahead: OwnersRequest['ahead'] = new Map();
     const aged = { ...request, maxAge: goodFor(references.size), ahead };
     await this.#forgetRollingOut([...references.values()], aged);
+    this.#forgetMiscounted(aged);
     // ReplicaSets of one Deployment ask for it once.
     const parents = new Map<string, Promise<OwnerFacts>>();
     const entries = [...references.values()].map(async (reference) => {
@@ -142,6 +144,22 @@ export class OwnerReader {
     );
     const sets = await Promise.all(added.map((reference) => this.#get(replicaSets, reference, request)));
     for (const set of sets) this.#remembered.delete((set && controllerOf(set)?.uid) ?? '');
+  }
+
+  /** Where more Pods are remembered than are listed, some went since then: those of a rollout, which is further by now. */
+  #forgetMiscounted({ pods, selector }: OwnersRequest): void {
+    const listed = Map.groupBy(pods, ({ controller }) => this.#topmost(controller?.uid ?? ''));
+    for (const [uid, { length }] of listed) {
+      const { workload } = this.#remembered.get(uid) ?? {};
+      const isCounted = selects(selector, workload?.spec?.template?.metadata?.labels);
+      if (workload && isCounted && (podsOf(workload) ?? 0) > length) this.#remembered.delete(uid);
+    }
+  }
+
+  /** The owner of the controller, as far as it is remembered. */
+  #topmost(uid: string): string {
+    const { workload } = this.#remembered.get(uid) ?? {};
+    return (workload && controllerOf(workload)?.uid) ?? uid;
   }
 
   async #factsOf(

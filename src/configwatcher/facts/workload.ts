@@ -87,11 +87,10 @@ export function wantedOf({ kind }: Resource, { spec, status = {} }: Workload): n
   return status.observedGeneration ? status.desiredNumberScheduled : undefined;
 }
 
-/** How many Pods there are, by its controller's count; undefined while that has counted none. */
-function podsOf({ kind }: Resource, { status = {} }: Workload): number | undefined {
+/** How many Pods there are, by its controller's count; undefined while that has counted none. Only a DaemonSet has no replicas. */
+export function podsOf({ status = {} }: Workload): number | undefined {
   const { replicas, currentNumberScheduled, numberMisscheduled = 0 } = status;
-  if (kind !== 'DaemonSet') return replicas;
-  return currentNumberScheduled === undefined ? undefined : currentNumberScheduled + numberMisscheduled;
+  return currentNumberScheduled === undefined ? replicas : currentNumberScheduled + numberMisscheduled;
 }
 
 const revisionAnnotation = 'deployment.kubernetes.io/revision';
@@ -166,7 +165,7 @@ export function rolloutOf(
   const held = spec?.paused === true ? 'Paused' : onDelete;
   const restartedFor = spec?.template?.metadata?.annotations?.[annotation];
   const version = metadata.resourceVersion;
-  const pods = podsOf(resource, workload);
+  const pods = podsOf(workload);
   return {
     rollout: {
       ...(held && { held }),

@@ -218,6 +218,16 @@ describe('the next batch', () => {
       assert.deepEqual([rolled(next), next.places.map(({ uid }) => uid)], [[], ['own']]);
     });
 
+    it('begins with the owner that stands in status already: another operator may have begun with it', () => {
+      const next = plan({
+        ...{ pods: [...own, ...other], spec: { strategy }, proven: false },
+        owners: new Map<string, OwnerFacts>([rolling('own', 'before'), rolling('other')]),
+        memory: { ...emptyMemory, id: 'now' },
+        places: [{ kind: 'Deployment', name: 'own', uid: 'own', wanted: 2, available: 2 }],
+      });
+      assert.deepEqual([rolled(next), next.places.map(({ uid }) => uid)], [['own'], ['own']]);
+    });
+
     it('keeps the owner whose template another operator changed in the same moment', () => {
       const refusal = { cause: 'Conflict', attempts: 1, message: 'modified', retryAt: now + 1000 } as const;
       const next = plan({

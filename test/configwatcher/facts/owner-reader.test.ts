@@ -253,6 +253,25 @@ describe('OwnerReader', () => {
     assert.equal(readAt.gets.length, length, 'and remembers it');
   });
 
+  it('reads a Deployment again where it is remembered with Pods that are gone: its rollout is further', async () => {
+    const [deployment, set] = [owner('Deployment', 'web'), owner('ReplicaSet', 'web-6c5f9b')];
+    const counting = (replicas: number, labels: object = template) =>
+      workload('Deployment', 'web', { spec: { replicas: 2, template: labels }, status: { replicas } });
+    const objects = [counting(3), workload('ReplicaSet', 'web-6c5f9b', {}, deployment)];
+    const readAt = readerOf(objects);
+    const counted = async (now: number) => (await readAt([set], now)).facts.get(set.uid)?.rollout?.pods;
+    assert.equal(await counted(0), 3, 'two of them are listed');
+    objects[0] = counting(2);
+    assert.equal(await counted(100), 2);
+    const { length } = readAt.gets;
+    await counted(200);
+    assert.equal(readAt.gets.length, length, 'and remembers it');
+    objects[0] = counting(3, {});
+    await counted(3000);
+    objects[0] = counting(2, {});
+    assert.equal(await counted(3100), 3, 'its Pods are not those that are listed');
+  });
+
   it('reads again what this process wrote since then, and only that', async () => {
     const readAt = readerOf([
       workload('Deployment', 'web', { spec: { replicas: 4, template } }),
