@@ -103,14 +103,14 @@ describe('an At that is resumed before an operator has seen it', () => {
 describe('an At that is suspended over its starting deadline', () => {
   it('waits as any that is suspended, and is missed when it is resumed', async (t) => {
     const rig = await AtRig.create(t);
-    const { options, advance } = await timeTravel(t);
+    const { options, advanceAtRest } = await timeTravel(t);
     const created = await rig.watchPods(t);
     await rig.startOperator(options);
     // Not in the past: suspended by its creation, but missed by nobody's fault.
     const schedule = new Date(Date.now()).toISOString();
     await rig.createAt({ schedule, suspend: true, startingDeadlineSeconds: 600 });
     await rig.atWhen('suspended', ({ status }) => condition(status, 'Suspended') === 'True Suspended');
-    await advance(1_200_000);
+    await advanceAtRest(1_200_000);
     // One that starts looks at all there is.
     await rig.stopOperators();
     await rig.startOperator(options);
