@@ -28,6 +28,8 @@ interface Life {
   readonly podsCreated: number;
   readonly podsDeleted: number;
   readonly last: At;
+  /** The reasons of its Events. */
+  readonly told: ReadonlySet<string>;
 }
 
 /** What disturbs a life, from its beginning on. Returns what ends that. */
@@ -75,7 +77,11 @@ async function live(story: AtStory, { when, disturb, untried = false }: Trouble)
     await eventually(isOver, { timeout: 200_000, message: `the At is over: ${when}` });
     calm();
     for (const request of writes()) assertFenced(request);
-    return { writes: writes(), podsCreated: counts.ADDED, podsDeleted: counts.DELETED, last };
+    const lived = { writes: writes(), podsCreated: counts.ADDED, podsDeleted: counts.DELETED, last };
+    // The last Events are sent by then.
+    await rig.stopOperators();
+    const told = server.store.list(events).map((event) => (event as { reason?: string }).reason ?? '');
+    return { ...lived, told: new Set(told) };
   } finally {
     await rig.stopOperators();
     connection.close();
@@ -211,6 +217,9 @@ describe('an At on an API server', { concurrency: true }, () => {
             `there was no ${when}`,
           );
           assert.deepEqual(endOf(life), endOf(expected), when);
+          // Of an Event, whose own write fails for good, nothing is told.
+          const untold = [...expected.told].filter((reason) => !life.told.has(reason));
+          if (!name.includes(events.plural)) assert.deepEqual(untold, [], `untold: ${when}`);
         });
       });
     }

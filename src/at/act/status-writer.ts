@@ -1,7 +1,14 @@
 /** StatusWriter: writes the status of an At against the version that was decided on, and at a pace where many wait. */
 import type { At, AtStatus } from '../../api/at.generated.ts';
 import { ats } from '../../api/resources.ts';
-import { isConflict, isInvalid, isProvenNotFound } from '../../runtime/client/api-error.ts';
+import {
+  ApiError,
+  isConflict,
+  isInvalid,
+  isProvenNotFound,
+  TransportError,
+} from '../../runtime/client/api-error.ts';
+import type { StatusBody } from '../../runtime/client/patch.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { type ReconcileContext, requestKey } from '../../runtime/controller/reconciler.ts';
 import { Rewrites } from '../../runtime/controller/rewrites.ts';
@@ -12,9 +19,11 @@ import { findAmong, isGated, podsAt } from '../facts/own-pod.ts';
 import { retryPriority } from '../facts/queue-priority.ts';
 import { isDue } from '../plan/due.ts';
 import { isRefused, isRefusedFor } from '../plan/phase.ts';
+import { sanitize } from '../plan/sanitize.ts';
 import type { AtParts } from './at-parts.ts';
 import { failedForMs } from './create-answer.ts';
-import { conflictDelayMs } from './settle.ts';
+import { readTimeoutMs } from './live-read.ts';
+import { conflictDelayMs, found } from './settle.ts';
 import { StatusPace } from './status-pace.ts';
 import { statusPatch } from './status-patch.ts';
 
@@ -38,7 +47,7 @@ export class StatusWriter {
     observed: Observed,
     { signal, log }: ReconcileContext,
   ): Promise<Answer<Observed>> {
-    const { client, clock, memory, onStatus } = this.#options;
+    const { clock, memory, onStatus } = this.#options;
     const { at } = observed;
     const { namespace = '', name } = at.metadata;
     const key = requestKey({ namespace, name });
@@ -55,9 +64,7 @@ export class StatusWriter {
     const sentAt = clock.monotonic();
     let written: ReadAt;
     try {
-      written = withLastEdit(
-        await client.patchStatus(ats, { namespace, name }, { type: 'merge', body }, { signal }),
-      );
+      written = withLastEdit(await this.#patch(at, status, body, signal));
     } catch (error) {
       if (isConflict(error) || isProvenNotFound(error)) {
         this.forget(key);
@@ -75,6 +82,33 @@ export class StatusWriter {
     // A laxer CRD than ours may have dropped a part of it; what follows rests on what is stored.
     const isStored = !asLock || statusPatch(written, status) === undefined;
     return { next: isStored ? 'goOn' : 'decide', facts };
+  }
+
+  /** Returns the At with the status. Where the answer is lost, what follows the write is not lost with it. */
+  async #patch(at: At, status: AtStatus, body: StatusBody<object>, signal: AbortSignal): Promise<At> {
+    const { namespace = '', name } = at.metadata;
+    const patch = { type: 'merge', body } as const;
+    try {
+      return await this.#options.client.patchStatus(ats, { namespace, name }, patch, { signal });
+    } catch (error) {
+      const live = !signal.aborted && isUnanswered(error) ? await this.#live(at, signal) : undefined;
+      if (live === undefined || statusPatch(live, status) !== undefined) throw error;
+      return live;
+    }
+  }
+
+  /** Undefined where it is gone, another one by now, or cannot be read. */
+  async #live(at: At, signal: AbortSignal): Promise<At | undefined> {
+    const { client, memory } = this.#options;
+    const { namespace = '', name, uid } = at.metadata;
+    try {
+      const live = await found(client.get(ats, { namespace, name }, { signal, timeout: readTimeoutMs }));
+      // From now on nothing rests on an older one.
+      memory.read(at, live && sanitize(live));
+      return live?.metadata.uid === uid ? live : undefined;
+    } catch {
+      return undefined;
+    }
   }
 
   /** @throws the error, unless it says that the status is not valid. */
@@ -104,4 +138,9 @@ export class StatusWriter {
     }
     return this.#pace.wait(key, `${at.metadata.namespace}/${status.reason}`, this.#options.clock.monotonic());
   }
+}
+
+/** The API server may have done what it was asked. A failure of its own, which says nothing either, passes slower. */
+function isUnanswered(error: unknown): boolean {
+  return error instanceof TransportError ? error.sent : error instanceof ApiError && error.code === 504;
 }
