@@ -9,6 +9,7 @@ import {
   TransportError,
 } from '../../runtime/client/api-error.ts';
 import type { StatusBody } from '../../runtime/client/patch.ts';
+import { isStatusError } from '../../runtime/client/response-error.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { type ReconcileContext, requestKey } from '../../runtime/controller/reconciler.ts';
 import { Rewrites } from '../../runtime/controller/rewrites.ts';
@@ -140,7 +141,11 @@ export class StatusWriter {
   }
 }
 
-/** The API server may have done what it was asked. A failure of its own, which says nothing either, passes slower. */
+/**
+ * The API server may have done what it was asked: no answer has come from it, or that it has given up waiting. Another
+ * failure of its own is told of a write that was not done.
+ */
 function isUnanswered(error: unknown): boolean {
-  return error instanceof TransportError ? error.sent : error instanceof ApiError && error.code === 504;
+  if (error instanceof TransportError) return error.sent;
+  return error instanceof ApiError && (error.code === 504 || (error.code >= 500 && !isStatusError(error)));
 }
