@@ -217,7 +217,7 @@ describe('an At on an API server', { concurrency: true }, () => {
             `there was no ${when}`,
           );
           assert.deepEqual(endOf(life), endOf(expected), when);
-          // Of an Event, whose own write fails for good, nothing is told.
+          // An Event whose own write fails for good is not told.
           const untold = [...expected.told].filter((reason) => !life.told.has(reason));
           if (!name.includes(events.plural)) assert.deepEqual(untold, [], `untold: ${when}`);
         });

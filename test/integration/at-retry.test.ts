@@ -165,7 +165,7 @@ describe('At with Retry', { concurrency: true }, () => {
       if (attempt === 10) await rig.setPod({ phase: 'Failed', reason: 'Evicted' }, name);
       else await rig.client.delete(pods, { namespace: rig.namespace, name }, { gracePeriodSeconds: 0 });
       await rig.atWhen('told of the loss', ({ status }) => status?.history?.length === attempt);
-      // The answer to that status would time out, and its Event is recorded after the answer.
+      // Set forward before the answer to that status is here, the time limit of the write would be over.
       await advanceAtRest(360_000);
     }
     const { status } = await rig.inPhase('DONE');

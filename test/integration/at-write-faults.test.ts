@@ -22,6 +22,7 @@ const faults: Readonly<Record<string, () => Treatment>> = {
       transform: (_part, _encoding, done) => done(new Error('the connection breaks')),
     }),
   }),
+  'is done, and answered with 500': () => ({ instead: failure(500, 'InternalError') }),
   'is done, and answered with 504': () => ({ instead: failure(504, 'Timeout') }),
   'is done, and answered with the page of a load balancer': () => ({ instead: page(502, 'Bad Gateway') }),
   'is not done, and answered with 500': () => failure(500, 'InternalError'),
@@ -59,8 +60,7 @@ async function live(t: TestContext, fault: () => Treatment, spec: Partial<AtSpec
     [1, 'example-at-pod'],
     [2, 'example-at-pod-2'],
   ] as const) {
-    const isRunning = `in attempt ${attempt}`;
-    await rig.atWhen(isRunning, ({ status }) => status?.podName === name, undefined, 60_000);
+    await rig.atWhen(`in attempt ${attempt}`, ({ status }) => status?.podName === name, undefined, 60_000);
     await eventually(() => isReleased(name), { timeout: 60_000, message: `${name} may start` });
     if (attempt === 1) await rig.setPod({ phase: 'Failed', reason: 'Evicted' }, name);
     else await rig.exit(0, name);

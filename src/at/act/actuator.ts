@@ -74,6 +74,9 @@ export class Actuator {
   async perform(action: Effect, observed: Observed, context: ReconcileContext): Promise<Answer<Observed>> {
     const { client, memory } = this.#options;
     const { signal } = context;
+    if (observed.isOvertaken && action.type !== 'RecordEvents') {
+      return { next: 'decide', facts: { ...observed, isOvertaken: false } };
+    }
     switch (action.type) {
       case 'WriteStatus':
         return this.#statuses.write(action.status, action.asLock, observed, context);

@@ -154,11 +154,15 @@ export class Memory {
   }
 
   /** A live read has shown this in place of `at`. */
-  read(at: At, live: At | undefined): void {
+  shown(at: At, live: At | undefined): void {
     const isSame = live !== undefined && live.metadata.uid === at.metadata.uid;
-    const entry = this.#entry(at);
-    entry.read = isSame ? live.metadata.resourceVersion : gone;
-    entry.unreadSince = undefined;
+    this.#entry(at).read = isSame ? live.metadata.resourceVersion : gone;
+  }
+
+  /** The same of a read that a launch waited for. */
+  read(at: At, live: At | undefined): void {
+    this.shown(at, live);
+    this.#entry(at).unreadSince = undefined;
   }
 
   /** A live read that was sent then has failed. Returns since when in a row, monotonic milliseconds. */

@@ -1,15 +1,8 @@
 /** StatusWriter: writes the status of an At against the version that was decided on, and at a pace where many wait. */
 import type { At, AtStatus } from '../../api/at.generated.ts';
 import { ats } from '../../api/resources.ts';
-import {
-  ApiError,
-  isConflict,
-  isInvalid,
-  isProvenNotFound,
-  TransportError,
-} from '../../runtime/client/api-error.ts';
+import { isConflict, isInvalid, isProvenNotFound } from '../../runtime/client/api-error.ts';
 import type { StatusBody } from '../../runtime/client/patch.ts';
-import { isStatusError } from '../../runtime/client/response-error.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import { type ReconcileContext, requestKey } from '../../runtime/controller/reconciler.ts';
 import { Rewrites } from '../../runtime/controller/rewrites.ts';
@@ -22,7 +15,7 @@ import { isDue } from '../plan/due.ts';
 import { isRefused, isRefusedFor } from '../plan/phase.ts';
 import { sanitize } from '../plan/sanitize.ts';
 import type { AtParts } from './at-parts.ts';
-import { failedForMs } from './create-answer.ts';
+import { failedForMs, mayHaveHappened } from './create-answer.ts';
 import { readTimeoutMs } from './live-read.ts';
 import { conflictDelayMs, found } from './settle.ts';
 import { StatusPace } from './status-pace.ts';
@@ -65,62 +58,77 @@ export class StatusWriter {
     const sentAt = clock.monotonic();
     let written: ReadAt;
     try {
-      written = withLastEdit(await this.#patch(at, status, body, signal));
+      written = withLastEdit(sanitize(await this.#patch(at, body, signal)));
     } catch (error) {
-      if (isConflict(error) || isProvenNotFound(error)) {
-        this.forget(key);
-        // What a write had to precede must not be decided from the same version of the At once more.
-        if (asLock) memory.overtaken(at);
-        return { next: 'end', result: { requeueAfter: conflictDelayMs } };
-      }
-      return this.#refused(error, observed, sentAt, log);
+      // What it takes to look for the status is not the write's own time.
+      const failedAt = clock.now() - failedForMs(clock, sentAt);
+      const stored =
+        signal.aborted || !mayHaveHappened(error) ? undefined : await this.#stored(at, status, signal);
+      if (stored === undefined) return this.#failed(error, observed, { key, asLock, failedAt, log });
+      written = stored;
     }
     this.forget(key);
     this.#rewrites.written(key, at.status, status, clock.monotonic());
     memory.written(at);
     onStatus?.(at, status);
-    const facts = { ...observed, at: written, ...podsAt(written, findAmong(observed)) };
+    const isOvertaken = at.metadata.generation !== written.metadata.generation;
+    const facts = { ...observed, at: written, isOvertaken, ...podsAt(written, findAmong(observed)) };
     // A laxer CRD than ours may have dropped a part of it; what follows rests on what is stored.
     const isStored = !asLock || statusPatch(written, status) === undefined;
     return { next: isStored ? 'goOn' : 'decide', facts };
   }
 
-  /** Returns the At with the status. Where the answer is lost, what follows the write is not lost with it. */
-  async #patch(at: At, status: AtStatus, body: StatusBody<object>, signal: AbortSignal): Promise<At> {
-    const { namespace = '', name } = at.metadata;
-    const patch = { type: 'merge', body } as const;
-    try {
-      return await this.#options.client.patchStatus(ats, { namespace, name }, patch, { signal });
-    } catch (error) {
-      const live = !signal.aborted && isUnanswered(error) ? await this.#live(at, signal) : undefined;
-      if (live === undefined || statusPatch(live, status) !== undefined) throw error;
-      return live;
-    }
+  #patch({ metadata }: At, body: StatusBody<object>, signal: AbortSignal): Promise<At> {
+    const { namespace = '', name } = metadata;
+    return this.#options.client.patchStatus(ats, { namespace, name }, { type: 'merge', body }, { signal });
   }
 
-  /** Undefined where it is gone, another one by now, or cannot be read. */
-  async #live(at: At, signal: AbortSignal): Promise<At | undefined> {
+  /**
+   * The At where it has the status of a write whose answer is lost, so that what follows the write is not lost with it, and
+   * the At can be read at once. Another replica that has written the same does the same after it.
+   */
+  async #stored(at: At, status: AtStatus, signal: AbortSignal): Promise<ReadAt | undefined> {
     const { client, memory } = this.#options;
     const { namespace = '', name, uid } = at.metadata;
-    try {
-      const live = await found(client.get(ats, { namespace, name }, { signal, timeout: readTimeoutMs }));
-      // From now on nothing rests on an older one.
-      memory.read(at, live && sanitize(live));
-      return live?.metadata.uid === uid ? live : undefined;
-    } catch {
-      return undefined;
-    }
+    const read = found(client.get(ats, { namespace, name }, { signal, timeout: readTimeoutMs }));
+    const [answer] = await Promise.allSettled([read]);
+    if (answer.status === 'rejected') return undefined;
+    const live = answer.value;
+    // From now on nothing rests on an older one.
+    memory.shown(at, live);
+    if (live?.metadata.uid !== uid || live === undefined) return undefined;
+    return statusPatch(live, status) === undefined ? withLastEdit(sanitize(live)) : undefined;
+  }
+
+  /** @throws the error where it is not known what became of the write, or it is to be tried again. */
+  #failed(
+    error: unknown,
+    observed: Observed,
+    write: {
+      readonly key: string;
+      readonly asLock: boolean;
+      readonly failedAt: number;
+      readonly log: Logger;
+    },
+  ): Answer<Observed> {
+    if (!isConflict(error) && !isProvenNotFound(error)) return this.#refused(error, observed, write);
+    this.forget(write.key);
+    // What a write had to precede must not be decided from the same version of the At once more.
+    if (write.asLock) this.#options.memory.overtaken(observed.at);
+    return { next: 'end', result: { requeueAfter: conflictDelayMs } };
   }
 
   /** @throws the error, unless it says that the status is not valid. */
-  #refused(error: unknown, observed: Observed, sentAt: number, log: Logger): Answer<Observed> {
+  #refused(
+    error: unknown,
+    observed: Observed,
+    { failedAt, log }: { readonly failedAt: number; readonly log: Logger },
+  ): Answer<Observed> {
     const { clock, memory } = this.#options;
     const { at } = observed;
     // A launch may wait for this status, or a release.
-    const now = clock.now();
-    const since = now - failedForMs(clock, sentAt);
-    if (isDue(at, now)) memory.heldUp(at, since);
-    if (isGated(observed.pod)) memory.unreleased(at, since);
+    if (isDue(at, clock.now())) memory.heldUp(at, failedAt);
+    if (isGated(observed.pod)) memory.unreleased(at, failedAt);
     if (!isInvalid(error)) throw error;
     const unwritable = memory.unwritable(at);
     // Each further try finds the same, until a user mends the At.
@@ -139,13 +147,4 @@ export class StatusWriter {
     }
     return this.#pace.wait(key, `${at.metadata.namespace}/${status.reason}`, this.#options.clock.monotonic());
   }
-}
-
-/**
- * The API server may have done what it was asked: no answer has come from it, or that it has given up waiting. Another
- * failure of its own is told of a write that was not done.
- */
-function isUnanswered(error: unknown): boolean {
-  if (error instanceof TransportError) return error.sent;
-  return error instanceof ApiError && (error.code === 504 || (error.code >= 500 && !isStatusError(error)));
 }

@@ -80,6 +80,8 @@ export interface Observed {
   readonly unreleasedSince?: number;
   /** The last dry run of the Pod, where status does not show yet what it has come to. */
   readonly preflight?: Preflight;
+  /** The At was edited, or deleted, since the decision, of which Events alone may still follow. */
+  readonly isOvertaken?: boolean;
   /** How often in a row the API server has found the status of this At not valid, the last time just now. */
   readonly unwritable?: number;
   /** Why the create that was tried just now, or that waits for its turn, has made no Pod. */

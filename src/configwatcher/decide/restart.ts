@@ -132,11 +132,15 @@ function canJudge(entry: Entry): boolean {
   return serviceOf(entry) > 0;
 }
 
-/** Those that serve before those that do not, then the smallest: a content that breaks its Pods costs least there. */
+/**
+ * Those that serve before those that do not, then those that stand in status, with which another operator that leads as
+ * well may be about to go on, then the smallest: a content that breaks its Pods costs least there.
+ */
 function inOrder(left: Entry, right: Entry): number {
   return (
     Number(left.stall !== undefined) - Number(right.stall !== undefined) ||
     serviceOf(right) - serviceOf(left) ||
+    Number(left.place === undefined) - Number(right.place === undefined) ||
     left.wanted - right.wanted ||
     left.group.owner.name.localeCompare(right.group.owner.name, 'en', { numeric: true })
   );
@@ -180,16 +184,9 @@ function beginners(
   input: RestartInput,
 ) {
   const refusedBefore = ({ group }: Entry) => Number(refusalOf(input.memory, group) !== undefined);
-  // Another operator, which leads as well, may be about to go on with an owner that stands in status.
-  const isUnplaced = ({ place }: Entry) => Number(isCanary && place === undefined);
   const candidates = entries
     .filter((entry) => !holders.includes(entry) && isCandidate(entry))
-    .sort(
-      (left, right) =>
-        refusedBefore(left) - refusedBefore(right) ||
-        isUnplaced(left) - isUnplaced(right) ||
-        inOrder(left, right),
-    );
+    .sort((left, right) => refusedBefore(left) - refusedBefore(right) || inOrder(left, right));
   // They have given their places back, and stand in status all the same.
   const kept = entries.filter((entry) => isUnfinished(entry, input) && !holders.includes(entry)).length;
   const room = input.maxPlaces - kept - holders.length;

@@ -206,11 +206,11 @@ export class Observer {
     await this.#readOwners(observed, spec, references, signal).catch(() => {});
   }
 
-  /** As the watch knows them. */
+  /** As the watch knows them, with those that terminate: a list has them, too. */
   #selectedPods(watcher: ConfigWatcher, { selector }: WatcherSpec): readonly KubernetesObject[] {
     const selected = this.#options.pods
       .list(watcher.metadata.namespace)
-      .filter(({ metadata }) => !metadata.deletionTimestamp && selects(selector, metadata.labels));
+      .filter(({ metadata }) => selects(selector, metadata.labels));
     return ofOwnWorkload(watcher, selected);
   }
 
@@ -219,9 +219,10 @@ export class Observer {
     spec: WatcherSpec | InvalidSpec,
   ): Pick<Observed, 'matchedPods' | 'oldestPod'> {
     const selected = 'invalid' in spec ? [] : this.#selectedPods(watcher, spec);
-    const created = selected.map(({ metadata }) => parseTime(metadata.creationTimestamp ?? ''));
+    const live = selected.filter(({ metadata }) => !metadata.deletionTimestamp);
+    const created = live.map(({ metadata }) => parseTime(metadata.creationTimestamp ?? ''));
     const oldest = created.reduce((first, one) => Math.min(first, one), Number.POSITIVE_INFINITY);
-    return { matchedPods: selected.length, ...(Number.isFinite(oldest) && { oldestPod: oldest }) };
+    return { matchedPods: live.length, ...(Number.isFinite(oldest) && { oldestPod: oldest }) };
   }
 }
 

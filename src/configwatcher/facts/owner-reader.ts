@@ -37,8 +37,9 @@ export function goodFor(owners: number): number {
 }
 
 /**
- * The same for an owner in the middle of its restart whose controller has not seen its newest spec: nothing is done to it
- * until then, and each pass for one of the others would read it again. One that is alone has no such passes.
+ * The same for an owner in the middle of its restart whose controller has not seen its newest spec, or has another count of
+ * its Pods: nothing is done to it until then, and each pass for one of the others would read it again. One that is alone
+ * has no such passes.
  */
 function behindGoodFor(places: number): number {
   return (places - 1) * behindAgeMsPerPlace;
@@ -146,13 +147,15 @@ export class OwnerReader {
     for (const set of sets) this.#remembered.delete((set && controllerOf(set)?.uid) ?? '');
   }
 
-  /** Where more Pods are remembered than are listed, some went since then: those of a rollout, which is further by now. */
-  #forgetMiscounted({ pods, selector }: OwnersRequest): void {
+  /** Where more Pods are remembered than are listed, some are gone since it was read, so that its count is too old. */
+  #forgetMiscounted({ pods, places, selector, now }: OwnersRequest): void {
     const listed = Map.groupBy(pods, ({ controller }) => this.#topmost(controller?.uid ?? ''));
     for (const [uid, { length }] of listed) {
-      const { workload } = this.#remembered.get(uid) ?? {};
-      const isCounted = selects(selector, workload?.spec?.template?.metadata?.labels);
-      if (workload && isCounted && (podsOf(workload) ?? 0) > length) this.#remembered.delete(uid);
+      const known = this.#remembered.get(uid);
+      if (!known?.workload || isRecent(known.readAt, now, behindGoodFor(places.length))) continue;
+      // Of Pods that the selector leaves out the list says nothing.
+      const isCounted = selects(selector, known.workload.spec?.template?.metadata?.labels);
+      if (isCounted && (podsOf(known.workload) ?? 0) > length) this.#remembered.delete(uid);
     }
   }
 

@@ -87,7 +87,7 @@ export function wantedOf({ kind }: Resource, { spec, status = {} }: Workload): n
   return status.observedGeneration ? status.desiredNumberScheduled : undefined;
 }
 
-/** How many Pods there are, by its controller's count; undefined while that has counted none. Only a DaemonSet has no replicas. */
+/** How many Pods there are, by its controller's count; undefined while that has counted none. A DaemonSet, alone, counts nodes. */
 export function podsOf({ status = {} }: Workload): number | undefined {
   const { replicas, currentNumberScheduled, numberMisscheduled = 0 } = status;
   return currentNumberScheduled === undefined ? replicas : currentNumberScheduled + numberMisscheduled;

@@ -359,17 +359,51 @@ describe('a stop that the API server refuses', () => {
 describe('a status that a proxy answers with 404', () => {
   it('has failed, and is what a launch that is due waits for', async () => {
     const page = new ApiError('404 page not found', 404, {});
+    const fail = () => Promise.reject(page);
     const memory = new Memory();
     const clock = new FakeClock();
     clock.advance(dueTime + 1000 - clock.now());
     const actuator = new Actuator({
-      client: { patchStatus: () => Promise.reject(page) } as unknown as Client,
+      client: { patchStatus: fail, get: fail } as unknown as Client,
       ...{ clock, memory, departed: noDeparted, turns: new LaunchTurns(clock) },
       recorder: { record: () => assert.fail('no Event') },
     });
     const action = { type: 'WriteStatus', status: { phase: 'RUNNING' }, asLock: true } as const;
     await assert.rejects(actuator.perform(action, observing({ at }), context), page);
     assert.equal(memory.recall(at).heldUpSince, clock.now());
+  });
+});
+
+describe('a status whose answer is lost', () => {
+  it('tells its Events, and nothing else of the decision follows where the At was edited since', async () => {
+    const status = { ...at.status, reason: 'Evicted' };
+    const generation = (at.metadata.generation ?? 0) + 1;
+    const edited = { ...at, metadata: { ...at.metadata, generation, resourceVersion: '1000' }, status };
+    const told: string[] = [];
+    const client = {
+      patchStatus: () => Promise.reject(new TransportError('cut', true)),
+      get: async () => edited,
+      create: () => assert.fail('no Pod'),
+    };
+    const actuator = new Actuator({
+      client: client as unknown as Client,
+      ...{ clock: new FakeClock(), memory: new Memory(), departed: noDeparted },
+      turns: new LaunchTurns(new FakeClock()),
+      recorder: { record: (_resource, _object, { reason }) => void told.push(reason) },
+    });
+    const event = { type: 'Warning', reason: 'Disrupted', action: 'Watch', note: 'evicted' } as const;
+    let { next, facts } = { next: 'goOn', facts: observing({ at }) };
+    for (const effect of [
+      { type: 'WriteStatus', status, asLock: true },
+      { type: 'RecordEvents', events: [event] },
+      { type: 'CreatePod', pod: created(at), attempt: 2 },
+    ] as const) {
+      assert.equal(next, 'goOn');
+      const answer = await actuator.perform(effect, facts, context);
+      assert.ok(answer.next !== 'end');
+      ({ next, facts } = answer);
+    }
+    assert.deepEqual([next, told, facts.at.metadata.generation], ['decide', ['Disrupted'], generation]);
   });
 });
 

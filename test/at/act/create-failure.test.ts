@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { At } from '../../../src/api/at.generated.ts';
 import { CreateFailures } from '../../../src/at/act/create-failure.ts';
 import { LaunchTurns } from '../../../src/at/act/launch-turns.ts';
+import { readTimeoutMs } from '../../../src/at/act/live-read.ts';
 import { Memory } from '../../../src/at/act/memory.ts';
 import { StatusWriter } from '../../../src/at/act/status-writer.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
@@ -171,10 +172,20 @@ describe('a create that is not answered', () => {
 });
 
 describe('a status that the API server does not take', () => {
-  const writeAt = async (now: number, error: Error) => {
+  /** @param writeMs how long the write takes. */
+  const writeAt = async (now: number, error: Error, writeMs = 0) => {
     const memory = new Memory();
-    const client = { patchStatus: () => Promise.reject(error) } as unknown as Client;
-    const writer = new StatusWriter({ client, clock: new FakeClock({ now }), memory });
+    const clock = new FakeClock({ now });
+    const get = async () => {
+      clock.advance(readTimeoutMs);
+      throw new TransportError('timeout', true);
+    };
+    const patchStatus = async () => {
+      clock.advance(writeMs);
+      throw error;
+    };
+    const client = { patchStatus, get } as unknown as Client;
+    const writer = new StatusWriter({ client, clock, memory });
     const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: '' };
     await writer.write({ phase: 'RUNNING' }, true, observing({ at }), context).catch(() => {});
     return memory.recall(at).heldUpSince;
@@ -183,6 +194,11 @@ describe('a status that the API server does not take', () => {
   it('keeps a due At from its launch, which is not the fault of the operator', async () => {
     assert.equal(await writeAt(dueTime + 1, apiError(500, 'InternalError')), dueTime + 1);
     assert.equal(await writeAt(dueTime + 1, new TransportError('cut', true)), dueTime + 1);
+  });
+
+  it('does so since it failed, however long the look for it takes', async () => {
+    const error = new TransportError('timeout', true);
+    assert.equal(await writeAt(dueTime + 1, error, 3000), dueTime + 1);
   });
 
   it('excuses nothing before it is due, nor where another writer was faster', async () => {
