@@ -13,7 +13,47 @@ import {
   type Regression,
 } from './parts.ts';
 
+/** Of an app without its DaemonSet, whose restarts follow each other soon. */
+function ofApp(resource: string) {
+  const cooldown = { base: '5s', max: '1m' };
+  const deeds = app({ strategy: { type: 'Auto' }, debounce: { quiet: '0s' }, cooldown });
+  return deeds.filter((deed) => deed.do === 'create' && deed.resource === resource);
+}
+
 export const restarts: readonly Regression[] = [
+  {
+    sentence:
+      'of three active replicas one took a second owner to try a content on, because it had not seen that another one changed the first',
+    promise: 'R3',
+    plan: {
+      ...{ seed: 's32', duration: 2 * minute, replicas: 3 },
+      deeds: [
+        ...ofApp('configmaps'),
+        owner('deployments', 'app-0', 'app', { replicas: 3 }),
+        owner('deployments', 'app-1', 'app', {
+          ...{
+            replicas: 3,
+            strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+          },
+        }),
+        owner('statefulsets', 'app-2', 'app', {
+          ...{ replicas: 3, minReadySeconds: 1 },
+          updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 1 } },
+        }),
+        ...ofApp('configwatchers').map((deed) => ({ ...deed, at: 1 })),
+        edit(10_000, { message: 'two' }),
+        edit(40_000, { message: 'three' }),
+        {
+          ...{ at: 41_000, do: 'patch', resource: 'statefulsets', name: 'app-2' },
+          body: {
+            spec: { template: { metadata: { annotations: { 'kubectl.kubernetes.io/restartedAt': '1' } } } },
+          },
+        },
+        edit(44_000, { other: 'two' }),
+        edit(60_592, { message: 'four' }),
+      ],
+    },
+  },
   {
     sentence:
       'a mistake of the promise: the ConfigWatcher of a workload was to restart a Pod with the labels of that workload that nothing controls',
