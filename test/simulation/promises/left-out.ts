@@ -37,19 +37,24 @@ function isApplied(before: ConfigWatcherStatus, after: ConfigWatcherStatus): boo
   return before.pending.hash !== before.appliedHash && after.appliedHash !== before.appliedHash;
 }
 
-/** The Pods that were selected when the change was recorded last, and are no more. */
+/**
+ * The Pods that were selected when the change was recorded last, and are no more. Where a later edit selects others, those
+ * may be what was left out before: the Event has told of them, and which they were is not known any more.
+ */
 function leftOut(history: History, { watcher, specs, raises }: WatcherRun): Pod[] {
   const { time, cutoff } = raises.at(-1) ?? { time: Number.POSITIVE_INFINITY, cutoff: 0 };
-  const owed = specs.find(({ until }) => until > time)?.spec;
-  if (owed === undefined || owed === watcher.spec) return [];
-  return history.objects
-    .in<Pod>('pods', watcher.metadata.namespace ?? '')
-    .filter(
-      (pod) =>
-        hasLabels(owed, pod) &&
-        !hasLabels(watcher.spec, pod) &&
-        isConcerned(watcher.spec, pod) &&
-        isRestartable(watcher.spec, pod) &&
-        Date.parse(pod.metadata.creationTimestamp ?? '') <= cutoff,
-    );
+  const since = specs.filter(({ until }) => until > time).map(({ spec }) => spec);
+  const pods = history.objects.in<Pod>('pods', watcher.metadata.namespace ?? '');
+  let left: Pod[] = [];
+  for (const [index, spec] of since.slice(1).entries()) {
+    const before = pods.filter((pod) => hasLabels(since[index] ?? spec, pod));
+    const isWider = pods.some((pod) => hasLabels(spec, pod) && !before.includes(pod));
+    left = [...(isWider ? [] : left), ...before.filter((pod) => !hasLabels(spec, pod))];
+  }
+  return left.filter(
+    (pod) =>
+      isConcerned(watcher.spec, pod) &&
+      isRestartable(watcher.spec, pod) &&
+      Date.parse(pod.metadata.creationTimestamp ?? '') <= cutoff,
+  );
 }

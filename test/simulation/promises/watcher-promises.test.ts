@@ -167,13 +167,18 @@ describe('S10 and S15, which Pods go and how', () => {
 });
 
 describe('R3, what an edited selector leaves out is told', () => {
-  const broken = (status: object, selector: object = { app: 'web', track: 'new' }) => {
+  const broken = (status: object, ...selectors: object[]) => {
     const made = watched('R3').change('pods', webPod('left', { app: 'web', track: 'old' }));
+    made.change('pods', webPod('other', { app: 'db' }));
     const pending = pendingAt(600_000);
     made.change('configwatchers', watcher('w', pending), 'MODIFIED', 'replica-0').pass(second);
-    const narrow = watcher('w', pending, { podSelector: selector });
-    made.change('configwatchers', { ...narrow, metadata: { name: 'w', generation: 2 } }, 'MODIFIED', 'alice');
-    const done = { ...narrow, metadata: { name: 'w', generation: 2 }, status };
+    let edited = watcher('w', pending);
+    for (const [index, podSelector] of selectors.entries()) {
+      const metadata = { name: 'w', generation: index + 2 };
+      edited = { ...watcher('w', pending, { podSelector }), metadata };
+      made.change('configwatchers', edited, 'MODIFIED', 'alice').pass(second);
+    }
+    const done = { ...edited, status };
     return made.change('configwatchers', done, 'MODIFIED', 'replica-0').broken;
   };
   const said = (reason: string, stalePods: number) => ({
@@ -181,9 +186,16 @@ describe('R3, what an edited selector leaves out is told', () => {
     conditions: [{ type: 'Progressing', status: 'False', reason, message: '', lastTransitionTime: '' }],
   });
   it('is broken by a status that says nothing of it, and kept by one that does', () => {
-    assert.deepEqual(broken(said('UpToDate', 0)), ['R3 left out']);
-    assert.deepEqual(broken(said('RestartAbandoned', 0)), ['R3 left out']);
-    assert.deepEqual(broken(said('RestartAbandoned', 2)), []);
+    const narrow = { app: 'web', track: 'new' };
+    assert.deepEqual(broken(said('UpToDate', 0), narrow), ['R3 left out']);
+    assert.deepEqual(broken(said('RestartAbandoned', 0), narrow), ['R3 left out']);
+    assert.deepEqual(broken(said('RestartAbandoned', 2), narrow), []);
+    const narrower = { ...narrow, size: 'small' };
+    assert.deepEqual(broken(said('UpToDate', 0), narrow, narrower), ['R3 left out']);
+  });
+  it('is kept where a later edit selects others, which may be those that were left out', () => {
+    assert.deepEqual(broken(said('UpToDate', 0), { app: 'web', track: 'new' }, { app: 'db' }), []);
+    assert.deepEqual(broken(said('UpToDate', 0), { app: 'db' }), ['R3 left out']);
   });
   it('is kept where nothing is left out, and where the change was taken back', () => {
     assert.deepEqual(broken(said('UpToDate', 0), { app: 'web' }), []);

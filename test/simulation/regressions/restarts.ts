@@ -1,4 +1,5 @@
 /** Restarts: what simulations have found about changes of contents, and the Pods that they concern. */
+import type { Deed } from '../plan/plan.ts';
 import {
   annotatedApp,
   app,
@@ -20,7 +21,28 @@ function ofApp(resource: string) {
   return deeds.filter((deed) => deed.do === 'create' && deed.resource === resource);
 }
 
+/** From then on the watcher of the app selects these. */
+function select(when: number, podSelector: object): Deed {
+  return { at: when, do: 'patch', resource: 'configwatchers', name: 'app', body: { spec: { podSelector } } };
+}
+
 export const restarts: readonly Regression[] = [
+  {
+    sentence:
+      'a mistake of the promise: Pods that the selector left out were to be counted in status after another edit of it had selected others',
+    promise: 'R3',
+    plan: {
+      duration: 4 * minute,
+      deeds: [
+        ...app({ podSelector: { app: 'shop' }, debounce: { quiet: '10s' } }),
+        owner('deployments', 'first', 'shop'),
+        owner('deployments', 'second', 'other'),
+        edit(2 * minute, { message: 'two' }),
+        select(2 * minute + 1000, { app: 'none' }),
+        select(2 * minute + 3000, { app: 'other' }),
+      ],
+    },
+  },
   {
     sentence:
       'of three active replicas one took a second owner to try a content on, because it had not seen that another one changed the first',
@@ -402,10 +424,7 @@ export const restarts: readonly Regression[] = [
         owner('deployments', 'third', 'other'),
         owner('deployments', 'fourth', 'other'),
         edit(2 * minute, { message: 'two' }),
-        {
-          ...{ at: 4 * minute, do: 'patch', resource: 'configwatchers', name: 'app' },
-          body: { spec: { podSelector: { app: 'other' } } },
-        },
+        select(4 * minute, { app: 'other' }),
       ],
     },
   },
