@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
+import { deployments } from '../../src/configwatcher/facts/workload.ts';
 import { findCondition } from '../../src/kubernetes/conditions.ts';
 import { type Pod, pods } from '../../src/kubernetes/objects.ts';
 import { resourceQuotas } from '../fixtures/cluster-resources.ts';
@@ -365,5 +366,34 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
     await shop.until('it is applied', ({ pending }) => pending === undefined);
     await shop.allReady(2);
     assert.equal(shop.seen.length, 8);
+  });
+});
+
+describe('an owner whose Pods were missing before the change', () => {
+  it('is said to be stuck, and is restarted once they are there', {
+    timeout,
+  }, async (t) => {
+    const shop = await opened(t);
+    const { client, namespace } = shop;
+    await shop.deploy(1, 'Deployment', 'web-0');
+    shop.isFull = true;
+    const body = { spec: { replicas: 3 } };
+    await client.patch(deployments, { namespace, name: 'web-0' }, { type: 'merge', body });
+    await eventually(() => shop.seen.length === 3, { timeout: 40_000, message: 'it is scaled up' });
+    shop.isFull = false;
+    await watched(shop, { strategy: { progressDeadlineSeconds: 10 } });
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const stuck = await stalledFor(shop, 'Unschedulable');
+    assert.deepEqual(
+      [stuck.lastRestart?.restarted, shop.seen.length],
+      [0, 3],
+      'no Pod that serves was taken',
+    );
+    for (const pod of (await shop.pods()).filter((one) => !isReady(one))) {
+      await shop.getsReady(pod.metadata.name);
+    }
+    const { conditions } = await shop.restarted(1);
+    await shop.allReady(3);
+    assert.deepEqual([findCondition(conditions, 'Stalled'), shop.seen.length], [undefined, 4]);
   });
 });

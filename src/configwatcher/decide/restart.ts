@@ -310,7 +310,7 @@ export function planRestart(facts: RestartInput): Plan {
       ...refused.map((uid) => memory.refusals.get(uid)?.retryAt).filter((time) => (time ?? 0) > now),
       ...inPlace.map(({ nextAvailableAt }) => nextAvailableAt),
       ...entries.filter((entry) => isAwaited(entry, inPlace, input)).map(() => now + behindWaitMs),
-      ...[...inPlace, ...(waits ? [] : alone)]
+      ...[...entries.filter((entry) => isTimed(entry, inPlace, input)), ...(waits ? [] : alone)]
         .filter(({ stall }) => !stall)
         .map((owner) => owner.lateAt)
         .filter((time) => time > now),
@@ -362,15 +362,23 @@ function stallsOf(entries: readonly Entry[], alone: readonly Pick<Entry, 'stall'
 }
 
 /**
- * The progress deadline of an owner does not run while all places are taken, unless the owner was refused or is stuck: it
- * has had its turn. Nor does it run while the owner's own spec holds its rollout and no node has a new Pod of it.
+ * The progress deadline of an owner does not run while all places are taken, unless the owner was refused or is stuck, so
+ * that it has had its turn, or could take nothing in it: Pods of it that are missing leave no room. Nor does it run while
+ * the owner's own spec holds its rollout and no node has a new Pod of it.
  */
 function isTimeStopped(entry: Entry, inPlace: readonly Entry[], input: RestartInput): boolean {
-  const { group, stall, turn } = entry;
+  const { group, stall, turn, yields } = entry;
   const isHeld = turn.held === 'Paused' || turn.held === 'OnDelete';
   if (isHeld && !group.fresh.some((pod) => isOnNode(pod, input))) return true;
-  const isOver = group.stale.length === 0 || stall !== undefined || turn.refused.length > 0;
+  const isIdleInTurn = !hasWork(entry) && turn.held === undefined && !yields;
+  const isOver = group.stale.length === 0 || stall !== undefined || turn.refused.length > 0 || isIdleInTurn;
   return !inPlace.includes(entry) && !isOver;
+}
+
+/** It is late some day, although nothing else may tell. */
+function isTimed(entry: Entry, inPlace: readonly Entry[], input: RestartInput): boolean {
+  const isOpen = inPlace.includes(entry) || entry.group.stale.length > 0;
+  return isOpen && !isTimeStopped(entry, inPlace, input);
 }
 
 function put({ progress }: Entry): OwnerProgress {

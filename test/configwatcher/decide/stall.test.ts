@@ -142,6 +142,26 @@ describe('a stall', () => {
 const twoHours = 7_200_000;
 const lastMinutes = (tries: readonly number[]) => tries.filter((ms) => ms > twoHours - 180_000).length;
 
+describe('an owner whose Pods were missing before the change, so that it has nothing to lose', () => {
+  const pods = several(1);
+  const facts = { spec, owners: ownedBy(3), proven: false };
+
+  it('is stuck after the deadline, also where no owner has shown yet that the content works', () => {
+    const restart = new OneRestart(facts);
+    assert.equal(restart.look({ pods }).lookAgainAt, now + 60_000);
+    assert.deepEqual(restart.goOn(55_000, { pods }).last.stalled, []);
+    const { last } = restart.goOn(5000, { pods });
+    assert.deepEqual([last.stalled.map(({ because }) => because), names(last.batch)], [['PodsMissing'], []]);
+  });
+
+  it('is not while another one is to go before the Pod of the operator itself', () => {
+    const others = several(1, { controller: { ...webapp, name: 'other', uid: 'other' } });
+    const restart = new OneRestart({ ...facts, owners: ownedBy(1), ownPod: pods[0]?.name });
+    const { last } = restart.goOn(120_000, { pods: [...pods, ...others] });
+    assert.ok(last.stalled.every(({ group }) => group.owner.name === 'other'));
+  });
+});
+
 describe('a stuck owner that lacks Pods', () => {
   const down = (one: PodFacts): PodFacts => {
     const { stableSince: _, ...rest } = one;
