@@ -28,14 +28,18 @@ export function endOf({ history = [], attempts = 1 }: AtStatus): AtStatusHistory
   return history.find(({ attempt }) => attempt === attempts);
 }
 
-/** When the Pod started, epoch milliseconds. The clock of a node may be ahead: what is seen has started. */
+/**
+ * When the Pod started, epoch milliseconds. The clock of a node may be ahead: what is seen has started. What is known of the
+ * time now may be too early, for a moment after the machine was suspended: no Pod starts before it is there.
+ */
 export function startSeen({ now }: Observed, view: PodView | undefined): number | undefined {
-  return view?.startTime && Math.min(view.startTime, now);
+  return view?.startTime && Math.max(view.createdAt, Math.min(view.startTime, now));
 }
 
-/** When the command ended, or was found to have, by the same rule. */
-export function endTime({ now }: Observed, view: PodView | undefined): string {
-  return formatMilliTime(Math.min(view?.finishTime ?? now, now));
+/** When the command ended, or was found to have, by the same rule: not before its start. */
+export function endTime(o: Observed, view: PodView | undefined): string {
+  const earliest = startSeen(o, view) ?? view?.createdAt ?? Number.NEGATIVE_INFINITY;
+  return formatMilliTime(Math.max(earliest, Math.min(view?.finishTime ?? o.now, o.now)));
 }
 
 /** The history with the end of the current attempt. */

@@ -35,6 +35,24 @@ describe('the start of a command', () => {
   });
 });
 
+describe('a run of which the operator knows too early a time, its machine having been suspended', () => {
+  it('neither starts nor ends before its Pod was created', () => {
+    const at = launched({ activeDeadlineSeconds: 30 });
+    const [early, startedAt] = [dueTime - 60 * second, dueTime + 2 * second];
+    const running = started(created(at), startedAt);
+    const { status, requeueAt } = decide(observing({ at, pod: running, now: early }));
+    assert.equal(status?.startTime, '2030-01-31T09:00:00.000Z');
+    assert.equal(requeueAt, dueTime + 30 * second);
+    const terminated = { exitCode: 0, startedAt: timeText(startedAt), finishedAt: timeText(startedAt) };
+    const pod = withPodStatus(inState(running, { terminated }), { phase: 'Succeeded' });
+    const done = decide(observing({ at, pod, now: early })).status;
+    assert.deepEqual(
+      [done?.startTime, done?.completionTime],
+      ['2030-01-31T09:00:00.000Z', '2030-01-31T09:00:00.000Z'],
+    );
+  });
+});
+
 describe('the start of a command without a deadline', () => {
   const at = launched();
   const seenAt = dueTime + second;
