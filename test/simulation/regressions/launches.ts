@@ -23,6 +23,16 @@ const longRetry = {
 export const launches: readonly Regression[] = [
   {
     sentence:
+      'a machine with a clock that is behind was suspended: the start that it saw next had the time of that clock',
+    promise: 'R1',
+    plan: {
+      ...{ duration: 2 * minute, clocks: [{ skew: -minute, drift: 0.0001 }] },
+      deeds: [at('at-0', { command: 'job --for=400000', activeDeadlineSeconds: 300 }, 91_975)],
+      faults: [{ at: 92_136, fault: 'suspend', replica: 0, for: 1641 }],
+    },
+  },
+  {
+    sentence:
       'a clock that is behind: lateness had fractions of a millisecond, and the API server took no status of a launch',
     promise: 'R2',
     plan: {
