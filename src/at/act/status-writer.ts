@@ -21,6 +21,12 @@ import { conflictDelayMs, found } from './settle.ts';
 import { StatusPace } from './status-pace.ts';
 import { statusPatch } from './status-patch.ts';
 
+interface FailedWrite {
+  /** Since when it fails, epoch ms. */
+  readonly failedAt: number;
+  readonly log: Logger;
+}
+
 export class StatusWriter {
   readonly #options;
   readonly #pace = new StatusPace();
@@ -90,13 +96,15 @@ export class StatusWriter {
   async #stored(at: At, status: AtStatus, signal: AbortSignal): Promise<ReadAt | undefined> {
     const { client, memory } = this.#options;
     const { namespace = '', name, uid } = at.metadata;
-    const read = found(client.get(ats, { namespace, name }, { signal, timeout: readTimeoutMs }));
-    const [answer] = await Promise.allSettled([read]);
-    if (answer.status === 'rejected') return undefined;
-    const live = answer.value;
+    let live: At | undefined;
+    try {
+      live = await found(client.get(ats, { namespace, name }, { signal, timeout: readTimeoutMs }));
+    } catch {
+      return undefined;
+    }
     // From now on nothing rests on an older one.
     memory.shown(at, live);
-    if (live?.metadata.uid !== uid || live === undefined) return undefined;
+    if (live === undefined || live.metadata.uid !== uid) return undefined;
     return statusPatch(live, status) === undefined ? withLastEdit(sanitize(live)) : undefined;
   }
 
@@ -104,12 +112,7 @@ export class StatusWriter {
   #failed(
     error: unknown,
     observed: Observed,
-    write: {
-      readonly key: string;
-      readonly asLock: boolean;
-      readonly failedAt: number;
-      readonly log: Logger;
-    },
+    write: FailedWrite & { readonly key: string; readonly asLock: boolean },
   ): Answer<Observed> {
     if (!isConflict(error) && !isProvenNotFound(error)) return this.#refused(error, observed, write);
     this.forget(write.key);
@@ -119,11 +122,7 @@ export class StatusWriter {
   }
 
   /** @throws the error, unless it says that the status is not valid. */
-  #refused(
-    error: unknown,
-    observed: Observed,
-    { failedAt, log }: { readonly failedAt: number; readonly log: Logger },
-  ): Answer<Observed> {
+  #refused(error: unknown, observed: Observed, { failedAt, log }: FailedWrite): Answer<Observed> {
     const { clock, memory } = this.#options;
     const { at } = observed;
     // A launch may wait for this status, or a release.

@@ -159,6 +159,7 @@ describe('an owner whose Pods were missing before the change, so that it has not
     const restart = new OneRestart({ ...facts, owners: ownedBy(1), ownPod: pods[0]?.name });
     const { last } = restart.goOn(120_000, { pods: [...pods, ...others] });
     assert.ok(last.stalled.every(({ group }) => group.owner.name === 'other'));
+    assert.equal(last.progress.get('webapp-uid')?.waits, true, 'its time does not run');
   });
 });
 

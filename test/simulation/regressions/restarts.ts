@@ -53,13 +53,12 @@ export const restarts: readonly Regression[] = [
         ...ofApp('configmaps'),
         owner('deployments', 'app-0', 'app', { replicas: 3 }),
         owner('deployments', 'app-1', 'app', {
-          ...{
-            replicas: 3,
-            strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
-          },
+          replicas: 3,
+          strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
         }),
         owner('statefulsets', 'app-2', 'app', {
-          ...{ replicas: 3, minReadySeconds: 1 },
+          replicas: 3,
+          minReadySeconds: 1,
           updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 1 } },
         }),
         ...ofApp('configwatchers').map((deed) => ({ ...deed, at: 1 })),
