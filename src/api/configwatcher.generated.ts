@@ -65,9 +65,11 @@ export interface ConfigWatcherSpecStrategy {
   /**
    * Auto takes, owner by owner, the way that keeps the service up: as RolloutRestart where the owner rolls
    * out, each of its Pods is selected and has the older content, and the operator may patch it; as Evict
-   * elsewhere. Evict uses the eviction API and so honors PodDisruptionBudgets. Delete deletes the Pods.
-   * RolloutRestart changes one annotation in the template of the owning Deployment, StatefulSet or DaemonSet,
-   * so that the owner's own rollout replaces the Pods. Default Auto.
+   * elsewhere, and where the readiness of an owner's several Pods is not checked (a container without a
+   * probe, no readiness gate, minReadySeconds below 10), as its rollout would go on over Pods that crash.
+   * Evict uses the eviction API and so honors PodDisruptionBudgets. Delete deletes the Pods. RolloutRestart
+   * changes one annotation in the template of the owning Deployment, StatefulSet or DaemonSet, so that the
+   * owner's own rollout replaces the Pods. Default Auto.
    */
   readonly type?: ConfigWatcherSpecStrategyType;
   /**

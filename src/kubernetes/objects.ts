@@ -121,6 +121,8 @@ export interface Container {
   readonly envFrom?: readonly EnvFromSource[];
   readonly volumeMounts?: readonly { readonly name: string }[];
   readonly securityContext?: SecurityContext;
+  readonly readinessProbe?: object;
+  readonly startupProbe?: object;
   readonly terminationMessagePolicy?: string;
   /** `Always` makes a native sidecar of an init container. */
   readonly restartPolicy?: string;
@@ -156,6 +158,7 @@ export interface PodSpec {
   readonly restartPolicy?: string;
   readonly nodeName?: string;
   readonly schedulingGates?: readonly { readonly name: string }[];
+  readonly readinessGates?: readonly object[];
   readonly activeDeadlineSeconds?: number;
   readonly terminationGracePeriodSeconds?: number;
   readonly automountServiceAccountToken?: boolean;

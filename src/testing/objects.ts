@@ -46,7 +46,6 @@ export interface Container extends NarrowContainer {
   readonly imagePullPolicy?: string;
   /** `Always` makes a native sidecar of an init container. */
   readonly restartPolicy?: string;
-  readonly readinessProbe?: object;
 }
 
 export interface Toleration {

@@ -19,7 +19,7 @@ type OperatorMove =
 
 type Move =
   | { readonly move: 'edit' | 'editExtra' | 'editBoth' | 'removeKey' | 'touch' | 'rollPod' | 'scale' }
-  | { readonly move: 'sources' | 'batches' | 'suspend' | 'onDelete' }
+  | { readonly move: 'sources' | 'batches' | 'suspend' | 'onDelete' | 'probe' }
   | { readonly move: 'time'; readonly ms: number }
   | OperatorMove;
 
@@ -52,7 +52,7 @@ const moves = fc.array(
       }),
     },
     some(2, 'edit', 'editExtra', 'editBoth', 'removeKey'),
-    some(1, 'touch', 'rollPod', 'scale', 'onDelete'),
+    some(1, 'touch', 'rollPod', 'scale', 'onDelete', 'probe'),
     some(1, 'sources', 'batches', 'suspend'),
   ),
   // Without a size, fast-check keeps to about ten moves.
@@ -189,6 +189,9 @@ class Play {
         break;
       case 'onDelete':
         db!.onDelete = !db!.onDelete;
+        break;
+      case 'probe':
+        web!.probed = !web!.probed;
         break;
       default:
         this.#editSpec(move);

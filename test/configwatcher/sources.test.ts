@@ -240,6 +240,60 @@ describe('an optional source', () => {
   });
 });
 
+describe('an optional source that is not there while another one is edited', () => {
+  const applied2 = applied([oldContent, of(optional, { a: '1' })]);
+  const applied2Extra = of(optional, { a: '1' });
+  const gone = of(optional, undefined);
+  const facts = { spec: withExtra(), state: applied2, pods: several(1), owners: ownedBy(1) };
+
+  it('is another content for the Pods that are made then: they are restarted when it is back as it was', () => {
+    const edited = decided({ ...facts, sources: [newContent, gone] });
+    assert.deepEqual(
+      edited.state.sources.map(({ pendingHash }) => pendingHash),
+      [newContent.hash, gone.hash],
+    );
+    assert.deepEqual(
+      [edited.edits, pendingAfter({ ...facts, ...edited, sources: [newContent, gone] })],
+      [1, true],
+    );
+    const restarted = applied([newContent, gone]);
+    const back = [newContent, of(optional, { a: '1' })];
+    assert.equal(pendingAfter({ spec: withExtra(), state: restarted, sources: back }), true);
+    assert.equal(pendingAfter({ spec: withExtra(), state: restarted, sources: [newContent, gone] }), false);
+  });
+
+  it('is another content, too, where it goes while that edit waits', () => {
+    const edited = decided({ ...facts, sources: [newContent, of(optional, { a: '1' })] });
+    const then = decided({ ...afterwards(facts, edited, 100), sources: [newContent, gone] });
+    assert.deepEqual(
+      then.state.sources.map(({ pendingHash }) => pendingHash),
+      [newContent.hash, gone.hash],
+    );
+    const still = decided({ ...afterwards(facts, then, 100), sources: [newContent, gone] });
+    assert.deepEqual([then.edits, still.edits], [1, 0]);
+    const back = decided({ ...afterwards(facts, then, 100), sources: [newContent, applied2Extra] });
+    assert.deepEqual(
+      back.state.sources.map(({ hash, pendingHash }) => pendingHash ?? hash),
+      [newContent.hash, applied2Extra.hash],
+    );
+  });
+
+  it('leaves the time of the edit as it is known: Pods that were made after it have the new content', () => {
+    const written = now - 60_000;
+    const late = { ...newContent, written, isFirstLook: true };
+    const before = { ...applied2, lastChange: now - 600_000 };
+    const made = [pod({ created: written - 1000 }), pod({ created: now - 5000 })];
+    const { state } = decided({ ...facts, pods: made, state: before, sources: [late, gone] });
+    assert.equal(state.pending?.cutoff, written + 1000);
+  });
+
+  it('is the one of before again where that edit is taken back', () => {
+    const edited = decided({ ...facts, sources: [newContent, gone] });
+    const back = decided({ ...afterwards(facts, edited, 100), sources: [oldContent, gone] });
+    assert.deepEqual([back.state.pending, back.state.sources], [undefined, applied2.sources]);
+  });
+});
+
 describe('a required source', () => {
   it('that disappears restarts only with onDelete: Restart', () => {
     const facts = { sources: [found(undefined)] };

@@ -30,6 +30,8 @@ export interface Workload {
   paused: boolean;
   /** The update strategy of that name: a changed template replaces no Pods. */
   onDelete: boolean;
+  /** Its template has a readiness probe. */
+  probed: boolean;
   /** Of the Pod template; Pods made with others are replaced one at a time. */
   annotations: Data;
 }
@@ -68,8 +70,9 @@ export function objectOf(
   resourceVersion: string,
   pods: number,
 ): KubernetesObject | undefined {
-  const { replicas, paused, onDelete, annotations } = workload;
-  const template = { metadata: { labels: { app: 'web' }, annotations } };
+  const { replicas, paused, onDelete, probed, annotations } = workload;
+  const containers = [{ name: 'app', ...(probed && { readinessProbe: {} }) }];
+  const template = { metadata: { labels: { app: 'web' }, annotations }, spec: { containers } };
   const updateStrategy = { type: onDelete ? 'OnDelete' : 'RollingUpdate' };
   const spec = { replicas, paused, updateStrategy, template };
   const status = { observedGeneration: 1, replicas: pods, updateRevision: 'newest' };

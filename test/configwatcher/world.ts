@@ -200,7 +200,8 @@ export class World {
   }
 
   addWorkload(name: string, replicas: number, kind: WorkloadKind = 'Deployment'): Workload {
-    const workload: Workload = { name, replicas, kind, paused: false, onDelete: false, annotations: {} };
+    const shape = { name, replicas, kind };
+    const workload: Workload = { ...shape, paused: false, onDelete: false, probed: true, annotations: {} };
     this.workloads.push(workload);
     this.step(0);
     for (const pod of this.pods.values()) pod.readyAt = Math.min(pod.readyAt, this.now);
@@ -402,7 +403,7 @@ export class World {
         ...(pod.controller && { ownerReferences: [pod.controller] }),
         ...(pod.goneAt !== undefined && { deletionTimestamp: formatTime(pod.goneAt) }),
       },
-      spec: { containers: [] },
+      spec: { containers: [], nodeName: 'node' },
       status: {
         phase: 'Running',
         containerStatuses: this.#containerStatuses(pod),

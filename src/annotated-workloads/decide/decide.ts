@@ -113,7 +113,7 @@ function warningOf(workload: Workload, { sources, remarks }: Wish): Warning | un
 function taken(watcher: ConfigWatcher, { metadata }: Workload, { resource }: Found): Decision {
   const owner = controllerOf(watcher);
   if (owner?.kind === resource.kind && owner.name === metadata.name) return {};
-  const message = `the ConfigWatcher ${watcher.metadata.name} is not the operator's, so it is left alone: delete or rename it`;
+  const message = `the ConfigWatcher ${watcher.metadata.name} is not the operator's, so it is left alone: delete it, or create it again under another name`;
   return { warning: { reason: workloadEvent.configWatcherExists, message } };
 }
 

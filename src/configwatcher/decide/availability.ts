@@ -9,9 +9,10 @@ import { earliest } from '../../kubernetes/time.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import type { OwnerProgress } from '../facts/restart-memory.ts';
 import { lateAt, progressOf } from './owner-progress.ts';
-import type { PodGroup } from './pod-groups.ts';
+import { isDeleted, type PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
 import { recordOf } from './restart-record.ts';
+import { isAtRisk } from './rollout.ts';
 
 /**
  * Milliseconds without a restart of a container after which the first Pod of a new content counts as available.
@@ -32,6 +33,8 @@ export interface OwnerAvailability {
   readonly place: ConfigWatcherStatusPendingOwner | undefined;
   /** Its restart has taken Pods away that are not back. */
   readonly lacks: boolean;
+  /** A custom owner that has no Pod at the moment: its controller may be about to create the next one. */
+  readonly isAwaited: boolean;
   /** Its restart is done. */
   readonly isBack: boolean;
   /** Some new Pod is available. */
@@ -41,8 +44,8 @@ export interface OwnerAvailability {
    * because they crash.
    */
   readonly isAsBefore: boolean;
-  /** New Pods that show that the content breaks them. */
-  readonly broken: readonly PodFacts[];
+  /** New Pods that show that the content breaks them; undefined: it is not known to break any. */
+  readonly broken: readonly PodFacts[] | undefined;
   readonly progress: OwnerProgress;
   /** See {@link lateAt}. */
   readonly lateAt: number;
@@ -62,9 +65,10 @@ function wantedPods({ facts, live }: PodGroup, place: ConfigWatcherStatusPending
 
 /**
  * How many Pods there should be once some have been missing for the whole deadline. Pods that the owner counts and the
- * selector does not match are not awaited any more. Nor are those of an owner of unknown size that has brought back as many
- * as are missing: it may have been scaled down. Without a sign that Pods come back at all, every one of them is awaited;
- * otherwise the restart would take batch after batch.
+ * selector does not match are not awaited any more: if its controller counts as many as it wants, and the restart lacks
+ * none of those it found, the missing ones are such Pods. The last one is not risked for that. Nor are those of an owner of
+ * unknown size that has brought back as many as are missing: it may have been scaled down. Without a sign that Pods come
+ * back at all, every one of them is awaited; otherwise the restart would take batch after batch.
  */
 function stillAwaited(
   wanted: number,
@@ -76,7 +80,8 @@ function stillAwaited(
   const made = group.fresh.filter((pod) => isNew(pod, input)).length;
   if (facts.wanted === undefined) return made > 0 && made >= wanted - live ? Math.min(wanted, live) : wanted;
   const { pods } = facts.rollout ?? {};
-  const hasOthers = !facts.makesSelectedPods && facts.wanted > (place?.wanted ?? 0);
+  const isWhole = pods !== undefined && pods >= facts.wanted && live > 1 && live >= (place?.available ?? 0);
+  const hasOthers = isWhole || (!facts.makesSelectedPods && facts.wanted > (place?.wanted ?? 0));
   if (pods === undefined || !(made > 0 || hasOthers)) return wanted;
   return Math.min(wanted, live + Math.max(0, facts.wanted - pods));
 }
@@ -121,23 +126,41 @@ function crashes({ failure, restarts }: PodFacts): boolean {
   return failure?.reason === 'CreateContainerConfigError' || restarts >= restartsOfACrash;
 }
 
-/** That status says so stands until the Pods are available, whichever process found it, and however it was held up since. */
+/** Status says so, whichever process found it. */
 function isFoundBroken({ owner }: PodGroup, { record }: RestartInput): boolean {
   return recordOf(record, owner)?.reason === watcherReason.newPodsNotAvailable;
 }
 
+/** What a look at the new Pods of an owner has shown. */
+interface Looked extends Pick<OwnerAvailability, 'place' | 'wanted' | 'lacks' | 'hasNew'> {
+  /** New Pods that are not available. */
+  readonly waiting: readonly PodFacts[];
+  /** The deadline is over. */
+  readonly isLate: boolean;
+}
+
 /**
  * The new Pods that do not become available: at once where a container cannot be configured or crashes, at the deadline
- * where it does not get Ready, or does not stay so.
+ * where it does not get Ready, or does not stay so. undefined: the content is not known to break any.
  */
 function brokenPods(
   group: PodGroup,
-  notAvailable: readonly PodFacts[],
-  late: boolean,
+  { waiting, place, wanted, lacks, hasNew, isLate }: Looked,
   input: RestartInput,
-): PodFacts[] {
-  const waiting = notAvailable.filter((pod) => !isOfNode(pod));
-  return late || isFoundBroken(group, input) ? waiting : waiting.filter(crashes);
+): readonly PodFacts[] | undefined {
+  if (place === undefined || isDeleted(group)) return undefined;
+  const down = downBefore(place);
+  const starting = waiting.filter((pod) => !isOfNode(pod));
+  // What takes the place of a broken Pod may have no node, or not be there, and a user may undo the rollout: that shows
+  // nothing of the content. New Pods that are available do, and a Pod that a node has lost does not speak against them.
+  const isThere = isLate && group.live + group.terminating.length >= wanted;
+  const isMended = hasNew && starting.length <= down && (!lacks || isThere);
+  if (isFoundBroken(group, input) && !isMended) return waiting;
+  const shows = isLate ? ({ hasNode }: PodFacts) => hasNode === true : crashes;
+  const broken = starting.filter(shows);
+  // A rollout with a surge takes nothing away before its new Pods are available. What was down before proves nothing.
+  const breaks = broken.length > 0 && (lacks || (group.stale.length > 0 && broken.length > down));
+  return breaks ? broken : undefined;
 }
 
 /** The place of an owner, which tells of all its Pods once all of them have served in the restart. */
@@ -201,23 +224,24 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
   // The selector was edited, or the labels of its template: none of its Pods will be seen any more.
   const isNoneThere = live + terminating.length === 0;
   const isUnselected = isNoneThere && !ofUnknownSize && !facts.makesSelectedPods && now >= deadline;
-  // An owner that does not say how many Pods it wants is back when all that there are serve.
+  // An owner that does not say how many Pods it wants lacks none when all that there are serve.
   const lacks =
     place !== undefined &&
     !isUnselected &&
     (ofUnknownSize && stale.length === 0
       ? terminating.length > 0 || fresh.length > serving
       : serving < Math.min(wanted, place.available));
-  const broken = place ? brokenPods(group, waiting, now >= deadline, input) : [];
-  // A rollout with a surge takes nothing away before its new Pods are available. What was down before proves nothing.
-  const breaks = lacks || (stale.length > 0 && broken.length > downBefore(place));
+  const hasNew = fresh.some((pod) => isNew(pod, input) && isAvailable(pod));
+  const looked = { waiting, place, wanted, lacks, hasNew, isLate: now >= deadline };
+  const broken = brokenPods(group, looked, input);
+  const isKnownToServe = place !== undefined && place.available > 0;
+  const isAwaited = isKnownToServe && ofUnknownSize && isNoneThere && !facts.isGone && now < deadline;
   const next = fresh.flatMap((pod) => (isNew(pod, input) ? (from(pod) ?? []) : [])).filter((at) => at > now);
   return {
-    ...{ group, wanted, serving, place, lacks, progress, lateAt: deadline },
-    isBack: place !== undefined && stale.length === 0 && !lacks,
-    hasNew: fresh.some((pod) => isNew(pod, input) && isAvailable(pod)),
+    ...{ group, wanted, serving, place, lacks, isAwaited, progress, lateAt: deadline },
+    isBack: place !== undefined && stale.length === 0 && !lacks && !isAwaited && broken === undefined,
+    ...{ hasNew, broken },
     isAsBefore: stale.length > 0 && !lacks && waiting.length <= downBefore(place) && startsNone(waiting),
-    broken: breaks ? broken : [],
     nextAvailableAt: earliest(next),
   };
 }
@@ -228,5 +252,8 @@ export function judgeAvailability(
   input: RestartInput,
 ): readonly OwnerAvailability[] {
   const seasoned = isSeasoned(groups, input);
-  return groups.map((group) => availabilityOf(group, seasoned, input));
+  // Another program, which may crash with what the first one runs with, is Ready for a moment all the same.
+  const isTrusted = (group: PodGroup) =>
+    isAtRisk(group.facts) || isFoundBroken(group, input) ? isSeasoned([group], input) : seasoned;
+  return groups.map((group) => availabilityOf(group, isTrusted(group), input));
 }

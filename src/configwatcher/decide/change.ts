@@ -63,9 +63,12 @@ function cutoffOf(
   const newest = pods ? Math.max(...pods.map(({ created }) => created)) : newestPossible(changed, now);
   if (changed.length === 0) return Math.min(newest, newestBefore(edited));
   if (pending || lastChange === undefined) return newest;
-  const writes = changed.map(({ written, isFirstLook }) =>
-    isFirstLook && written !== undefined ? written : Number.NEGATIVE_INFINITY,
-  );
+  // An optional source that is only not there was not written.
+  const writes = changed
+    .filter((content) => edited.includes(content))
+    .map(({ written, isFirstLook }) =>
+      isFirstLook && written !== undefined ? written : Number.NEGATIVE_INFINITY,
+    );
   if (Math.min(...writes) <= lastChange + marginMs) return newest;
   return Math.min(newest, Math.max(...writes) + 1000);
 }

@@ -14,13 +14,14 @@ import {
   statusName,
 } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
+import { isRunning } from './pending.ts';
 
 export interface Comparison {
   /** What the Pods are to run with: the contents of now, of all sources that were ever seen. */
   readonly wanted: readonly SourceHash[];
   /** What status says of each source, and for one seen first its current content. */
   readonly known: readonly SourceHash[];
-  /** Whose content differs from the applied one, in the order of the spec. */
+  /** Whose content differs from the applied one, in the order of the spec; last those that are only not there. */
   readonly changed: readonly SourceContent[];
   /** Whose content is neither the applied nor the pending one, or was another one in between: they were edited. */
   readonly edited: readonly SourceContent[];
@@ -48,6 +49,11 @@ function effectiveHash(
   if (content.present) return content.hash;
   if (!entry) return content.source.optional ? content.hash : undefined;
   return restartOnDelete ? content.hash : recordedHash(entry);
+}
+
+/** Its deletion alone restarts nothing. */
+function isPassedOver({ present, source }: SourceContent, { restartOnDelete }: WatcherSpec): boolean {
+  return !present && source.optional && !restartOnDelete;
 }
 
 /**
@@ -97,17 +103,30 @@ export function compare(
     const hash = effectiveHash(content, entry, spec.restartOnDelete);
     return hash === undefined ? [] : { content, entry, hash };
   });
-  const whose = (holds: (entry: SourceHash, hash: string, content: SourceContent) => boolean) =>
-    found
-      .filter(({ entry, hash, content }) => entry && holds(entry, hash, content))
-      .map(({ content }) => content);
+  const isOwed = found.some(({ content, entry, hash }) => content.present && entry && entry.hash !== hash);
+  const waits = isOwed && state.pending !== undefined && !isRunning(state.pending);
+  const edited = found.filter(({ content, entry, hash }) => {
+    if (entry === undefined) return false;
+    const isGoneMeanwhile = waits && isPassedOver(content, spec) && recordedHash(entry) !== content.hash;
+    return recordedHash(entry) !== hash || content.unrecorded !== undefined || isGoneMeanwhile;
+  });
+  // The Pods that a restart for another source makes start without one that is not there: when it comes back, it is
+  // another content for them, whatever it holds.
+  const counted = found.map((one) => {
+    const { content, entry } = one;
+    const mayChange = edited.length > 0 && entry && isPassedOver(content, spec);
+    return mayChange ? { ...one, hash: isOwed ? content.hash : entry.hash } : one;
+  });
   return {
-    wanted: found.map(({ content, hash }) => entryOf(content, hash)),
+    wanted: counted.map(({ content, hash }) => entryOf(content, hash)),
     known: found.map(({ content, entry, hash }) =>
       entry ? owedFor(content, entry) : entryOf(content, hash),
     ),
-    changed: whose((entry, hash) => entry.hash !== hash),
-    edited: whose((entry, hash, { unrecorded }) => recordedHash(entry) !== hash || unrecorded !== undefined),
+    changed: counted
+      .filter(({ entry, hash }) => entry && entry.hash !== hash)
+      .map(({ content }) => content)
+      .sort((left, right) => Number(isPassedOver(left, spec)) - Number(isPassedOver(right, spec))),
+    edited: edited.map(({ content }) => content),
     firstSight: found.some(({ entry }) => !entry),
     missing: contents.filter(({ present, source }) => !present && !source.optional),
   };

@@ -41,13 +41,19 @@ export interface Entry extends OwnerAvailability {
 /** Milliseconds after its grace period by which a kubelet that lives has ended a Pod. */
 const maxOverdueMs = 60_000;
 
+/** Milliseconds in which a scheduler finds a node, where there is one. */
+const schedulingMs = 10_000;
+
 function lateReason(
   { group, wanted }: OwnerAvailability,
   refusal: RefusalOfOwner | undefined,
   now: number,
 ): Stall['because'] {
   const { fresh, stale, terminating, live } = group;
-  if (fresh.some(({ unschedulable }) => unschedulable)) return 'Unschedulable';
+  // Also where no scheduler has said why.
+  const isHomeless = ({ hasNode, unschedulable, created }: PodFacts) =>
+    unschedulable || (!hasNode && created + schedulingMs <= now);
+  if (fresh.some(isHomeless)) return 'Unschedulable';
   const isOverdue = ({ goneBy = now, held }: PodFacts) => !held && goneBy + maxOverdueMs <= now;
   if (fresh.some(({ nodeLost }) => nodeLost) || terminating.some(isOverdue)) return 'NodeLost';
   // What is left to restart may wait for the Pods that are missing, or for something that has said so.
@@ -58,7 +64,7 @@ function lateReason(
 function stallOf(owner: OwnerAvailability, turn: Turn, { memory, now }: RestartInput): Stall | undefined {
   const { group, broken, lacks } = owner;
   const refusal = refusalOf(memory, group);
-  if (broken.length > 0) {
+  if (broken !== undefined) {
     return { group, because: 'NewPodsNotAvailable', refusal: undefined, pods: broken };
   }
   if (turn.held) return { group, because: turn.held, refusal, pods: [] };

@@ -1,6 +1,6 @@
 /** Owner record: what status says of the restart of each owner, for people. */
 
-import { ownerReason } from '../../api/configwatcher-constants.ts';
+import { ownerReason, watcherReason } from '../../api/configwatcher-constants.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import { isBudgetRefusal, type RestartMemory } from '../facts/restart-memory.ts';
 import type { OwnerRecord } from '../facts/state.ts';
@@ -32,6 +32,8 @@ function reasonOf(outcome: Entry, memory: RestartMemory): string {
 /** How far an owner matters to people who look for a cause: what is stuck first, what is done last. */
 function rank({ reason }: OwnerRecord): number {
   const { available, inProgress, rolloutInProgress } = ownerReason;
+  // The next look rests on it.
+  if (reason === watcherReason.newPodsNotAvailable) return -2;
   const goingWell: readonly string[] = [available, inProgress, rolloutInProgress];
   const order = goingWell.indexOf(reason);
   return order < 0 ? -1 : -order + 10;

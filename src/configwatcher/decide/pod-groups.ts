@@ -2,6 +2,7 @@
  * Pod groups: the selected Pods sorted by what a restart owes them, and grouped by the controller that
  * replaces them.
  */
+import type { ConfigWatcherStatusPendingOwner } from '../../api/configwatcher.generated.ts';
 import type { OwnerReference } from '../../kubernetes/objects.ts';
 import type { OwnerFacts } from '../facts/observed.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
@@ -201,4 +202,26 @@ export function groupUnmanaged({ stale, terminating }: SortedPods): PodGroup[] {
     ...stale.filter(isAlone).map((pod) => groupOf(pod, false)),
     ...terminating.filter(isAlone).map((pod) => groupOf(pod, true)),
   ];
+}
+
+/** The owner is deleted, and its last Pod is gone: nothing is left to judge, or to wait for. */
+export function isDeleted({ facts, live, leaving }: PodGroup): boolean {
+  return facts.isGone === true && live + leaving === 0;
+}
+
+/** The places of now. An owner that was deleted and created again under its name has the place of the former one. */
+export function placesNow(
+  places: readonly ConfigWatcherStatusPendingOwner[],
+  groups: readonly PodGroup[],
+): readonly ConfigWatcherStatusPendingOwner[] {
+  return places.flatMap((place) => {
+    const former = groups.find(({ key }) => key === place.uid);
+    if (former === undefined || !isDeleted(former)) return [place];
+    const { kind, name } = former.owner;
+    const next = groups.find(({ key, owner }) => {
+      const isOther = places.every(({ uid }) => uid !== key);
+      return isOther && owner.kind === kind && owner.name === name;
+    });
+    return next === undefined ? [] : [{ ...place, uid: next.key }];
+  });
 }

@@ -14,7 +14,7 @@ import { watcherCondition, watcherReason } from '../../api/configwatcher-constan
 import { findCondition } from '../../kubernetes/conditions.ts';
 import type { Need, Observed, OwnerFacts } from '../facts/observed.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
-import { emptyMemory, type RestartMemory } from '../facts/restart-memory.ts';
+import { emptyMemory, type RestartMemory, withoutRefusalsOf } from '../facts/restart-memory.ts';
 import { given, maxReverted, type Pending, type WatcherState } from '../facts/state.ts';
 import { rolloutAnnotation } from '../facts/workload.ts';
 import { changeId, combinedHash } from '../plan/config-hash.ts';
@@ -187,10 +187,9 @@ function reasonOf(plan: Plan): Pending['reason'] {
 }
 
 /** A template that was taken back is not changed again for this content, by no other process either. */
-function withReverted({ revertedOwners, ...pending }: Pending, { stalled }: Plan): Pending {
-  const reverted = stalled.filter(({ because }) => because === 'Reverted').map(({ group }) => group.key);
-  if (reverted.length === 0) return pending;
-  return { ...pending, revertedOwners: reverted.sort().slice(0, maxReverted) };
+function withReverted({ revertedOwners = [], ...pending }: Pending, { reverted }: Plan): Pending {
+  const all = [...new Set([...revertedOwners, ...reverted])].sort().slice(0, maxReverted);
+  return all.length === 0 ? pending : { ...pending, revertedOwners: all };
 }
 
 /** The pending change with what the plan makes of it. */
@@ -202,6 +201,19 @@ function afterPlan(pending: Pending, plan: Plan): Pending {
     ...(plan.places.length > 0 && { owners: plan.places }),
     reason: reasonOf(plan),
   };
+}
+
+/** Adds each template that is seen to be changed for this restart, whichever process did that, and whatever it was answered. */
+function withSeen(
+  memory: RestartMemory,
+  owners: ReadonlyMap<string, OwnerFacts>,
+  now: number,
+): RestartMemory {
+  const changed = [...owners.values()].filter(({ rollout }) => rollout?.restartedFor === memory.id);
+  const seen = changed.map(({ reference }) => reference.uid);
+  const patched = new Map([...seen.map((uid) => [uid, now] as const), ...memory.patched]);
+  const failed = new Set([...memory.failed].filter((uid) => !seen.includes(uid)));
+  return { ...withoutRefusalsOf(memory, seen), failed, patched };
 }
 
 function withOwners(state: WatcherState, { unavailable: count, records }: Plan): WatcherState {
@@ -246,7 +258,8 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Need
     reverted,
     rolloutRight,
   };
-  const plan = planRestart({ ...facts, memory: before });
+  const memory = withSeen(before, owners, now);
+  const plan = planRestart({ ...facts, memory });
   const recorded = withOwners(state, plan);
   if (plan.isDone) return { ...complete({ ...situation, state: recorded }, before), sorted };
   const announced = new Set([
@@ -258,7 +271,7 @@ function nextBatch(situation: Situation, pods: readonly PodFacts[]): Step | Need
       ...recorded,
       pending: afterPlan(state.pending ?? pending, plan),
     },
-    memory: { ...before, progress: plan.progress, announced },
+    memory: { ...memory, progress: plan.progress, announced },
     actions: actionsOf(plan, situation),
     plan,
     sorted,

@@ -19,9 +19,9 @@ import { isNew, isOnNode, isRolling, judgeAvailability } from './availability.ts
 import { type Entry, entryOf, type Stall } from './owner-entry.ts';
 import { lateAt, progressOf } from './owner-progress.ts';
 import { recordOwners } from './owner-record.ts';
-import { groupPods, groupUnmanaged, type PodGroup } from './pod-groups.ts';
+import { groupPods, groupUnmanaged, type PodGroup, placesNow } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
-import { isForOvertaken, isRefused, noTurn, type Turn } from './turn.ts';
+import { isForOvertaken, isRefused, isReverted, noTurn, type Turn } from './turn.ts';
 
 export interface Plan {
   /** To be restarted now, in this order. */
@@ -42,6 +42,8 @@ export interface Plan {
   /** Nothing is left to restart, and everything that was restarted is available. */
   readonly isDone: boolean;
   readonly stalled: readonly Stall[];
+  /** uids of owners whose template was changed for this content, and is not any more. */
+  readonly reverted: readonly string[];
   /** Pods whose eviction the API server refuses for a disruption budget. */
   readonly blocked: readonly PodFacts[];
   /** The right that the operator lacks for a restarting write, such as `create pods/eviction`. */
@@ -170,7 +172,7 @@ function isUnfinished({ place, isBack, lacks, group, turn }: Entry, input: Resta
 function holdersOf(entries: readonly Entry[], isCanary: boolean, input: RestartInput): readonly Entry[] {
   const holders = entries.filter((entry) => keepsPlace(entry, input));
   if (!isCanary) return holders;
-  const whole = holders.filter(({ lacks, stall }) => !lacks && stall === undefined);
+  const whole = holders.filter(({ lacks, isAwaited, stall }) => !lacks && !isAwaited && stall === undefined);
   const isJudged = holders.some((entry) => !whole.includes(entry) && canJudge(entry));
   const [judge] = isJudged ? [] : whole.filter((entry) => hasBegun(entry, input)).sort(inOrder);
   return holders.filter((entry) => entry === judge || !whole.includes(entry));
@@ -261,11 +263,11 @@ function withoutTemplates(input: RestartInput, groups: readonly PodGroup[]): Res
 export function planRestart(facts: RestartInput): Plan {
   const present = facts.places.map(({ uid }) => uid);
   const groups = groupPods(facts.pods, facts.sorted, facts.owners, { present, from: facts.from });
-  const input = withoutTemplates(facts, groups);
+  const input = withoutTemplates({ ...facts, places: placesNow(facts.places, groups) }, groups);
   const { memory, strategy, sorted, now } = input;
   const entries = judgeAvailability(groups, input).map((owner) => entryOf(owner, input));
   const proven = input.proven || entries.some((entry) => provesContent(entry));
-  const broken = entries.filter((entry) => entry.broken.length > 0);
+  const broken = entries.filter((entry) => entry.broken !== undefined);
   const isCanary = strategy.canary && !proven;
   const holders = holdersOf(entries, isCanary, input);
   const isStopped = broken.length > 0;
@@ -297,13 +299,14 @@ export function planRestart(facts: RestartInput): Plan {
     records: recordOwners(entries, inPlace, begin, input),
     rollsOut: entries.some(({ group }) => group.outdated.length > 0),
     isDone:
-      sorted.stale.length + sorted.terminating.length + open.length === 0 &&
+      sorted.stale.length + sorted.terminating.length + open.length + broken.length === 0 &&
       !entries.some((entry) => isToReturn(entry, input)),
     stalled: stallsOf(entries, alone),
+    reverted: groups.filter((group) => isReverted(group, input)).map(({ key }) => key),
     blocked: sorted.stale.filter(({ uid }) => isBudgetRefusal(memory, uid)),
     missingRight: missingRightOf(memory, [
       ...sorted.stale.map(({ uid }) => uid),
-      ...entries.filter(({ group }) => group.stale.length > 0).map(({ group }) => group.key),
+      ...entries.filter(({ group, turn }) => turn.refused.includes(group.key)).map(({ group }) => group.key),
     ]),
     ownerOf: new Map(entries.flatMap(({ group }) => group.stale.map((pod) => [pod.uid, group] as const))),
     lookAgainAt: earliest([
@@ -317,10 +320,7 @@ export function planRestart(facts: RestartInput): Plan {
     ]),
     progress: new Map([
       ...alone.map(({ group, progress }) => [group.key, progress] as const),
-      ...entries.map(
-        (entry) =>
-          [entry.group.key, isTimeStopped(entry, inPlace, input) ? put(entry) : entry.progress] as const,
-      ),
+      ...entries.map((entry) => [entry.group.key, progressAfter(entry, inPlace, input)] as const),
     ]),
   };
 }
@@ -381,6 +381,7 @@ function isTimed(entry: Entry, inPlace: readonly Entry[], input: RestartInput): 
   return isOpen && !isTimeStopped(entry, inPlace, input);
 }
 
-function put({ progress }: Entry): OwnerProgress {
-  return { ...progress, waits: true };
+function progressAfter(entry: Entry, inPlace: readonly Entry[], input: RestartInput): OwnerProgress {
+  const { progress } = entry;
+  return isTimeStopped(entry, inPlace, input) ? { ...progress, waits: true } : progress;
 }

@@ -2,6 +2,7 @@
  * Rollout: restarts through the rollout of a workload itself. One annotation in its Pod template changes,
  * and its controller replaces the Pods at its own pace, with its own limits.
  */
+import type { OwnerFacts } from '../facts/observed.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import type { RolloutFacts } from '../facts/workload.ts';
 
@@ -10,13 +11,21 @@ import type { RolloutFacts } from '../facts/workload.ts';
  * Otherwise why it does not begin, or not go on.
  *
  * @param change id of the change.
- * @param patched this process has written the annotation for this change before.
+ * @param reverted the annotation has been there for this change, and a user has removed it.
  */
-export function rolloutTurn(facts: RolloutFacts, change: string, patched: boolean) {
+export function rolloutTurn(facts: RolloutFacts, change: string, reverted: boolean) {
   if (facts.restartedFor === change) return facts.held ?? 'Wait';
-  // A user removed the annotation while the restart runs: that is a decision, which the operator respects.
-  if (patched) return 'Reverted';
+  // That is a decision, which the operator respects.
+  if (reverted) return 'Reverted';
   return facts.held ?? 'Patch';
+}
+
+/**
+ * Whether all its Pods may crash before the first one is noticed: a Pod that does is Ready for a moment each time, and
+ * nothing checks its readiness.
+ */
+export function isAtRisk({ wanted = 0, rollout }: OwnerFacts): boolean {
+  return rollout?.isUnchecked === true && wanted > 1;
 }
 
 /**

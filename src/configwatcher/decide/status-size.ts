@@ -4,6 +4,7 @@
  * of a restart are dropped last. The status that was written, read back and fitted again, comes out the same.
  */
 import type { ConfigWatcherStatus } from '../../api/configwatcher.generated.ts';
+import { watcherReason } from '../../api/configwatcher-constants.ts';
 import { maxPlaces } from '../facts/state.ts';
 import { isShortHash, shortHash, shortName, withoutScheme } from '../plan/config-hash.ts';
 
@@ -29,8 +30,9 @@ export function roomForOwners(
 ): number {
   const { owners, podSelector, ...waiting } = pending ?? { hash: '', since: '' };
   const { trigger, owners: shown, ...restart } = lastRestart ?? {};
-  const size =
-    sizeOf({ ...rest, pending: waiting, lastRestart: restart }) + conditionTypes * bytesPerCondition;
+  const fixed = { ...rest, pending: waiting, lastRestart: restart };
+  const kept = bytesPerOwner + longestName;
+  const size = sizeOf(fixed) + conditionTypes * bytesPerCondition + kept;
   return Math.min(maxPlaces, Math.max(1, Math.floor((statusLimit - size) / (bytesPerOwner + longestName))));
 }
 
@@ -73,12 +75,14 @@ function shortenMessages(status: ConfigWatcherStatus): ConfigWatcherStatus | und
   return { ...status, conditions: conditions.map((one) => ({ ...one, message: shorten(one.message) })) };
 }
 
-/** For people only. */
+/** For people only, but for one that says that the content breaks Pods: the restart has stopped for it. */
 function dropOwnerRecords(status: ConfigWatcherStatus): ConfigWatcherStatus | undefined {
   const { lastRestart } = status;
   if (!lastRestart?.owners) return undefined;
   const { owners, ...record } = lastRestart;
-  return { ...status, lastRestart: record };
+  const kept = owners.filter(({ reason }) => reason === watcherReason.newPodsNotAvailable).slice(0, 1);
+  if (kept.length === owners.length) return undefined;
+  return { ...status, lastRestart: kept.length > 0 ? { ...record, owners: kept } : record };
 }
 
 /**

@@ -10,7 +10,7 @@ import type { Strategy } from '../plan/spec.ts';
 import type { OwnerAvailability } from './availability.ts';
 import type { PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
-import { ordinalOf, rolloutTurn } from './rollout.ts';
+import { isAtRisk, ordinalOf, rolloutTurn } from './rollout.ts';
 
 /** How many may be unavailable: per cent of the wanted Pods, rounded down, but at least one. */
 export function unavailableLimit(limit: Strategy['maxUnavailable'], wanted: number): number {
@@ -76,13 +76,14 @@ function isBarred({ facts }: PodGroup, { rolloutRight }: RestartInput): boolean 
 }
 
 /** Whether the owner's rollout replaces all of its stale Pods, and no others. */
-function isForRollout(group: PodGroup, input: RestartInput, patched: boolean): boolean {
+function isForRollout(group: PodGroup, input: RestartInput): boolean {
   const { stale, terminating, fresh, facts } = group;
   const { target, restartedFor, pods } = facts.rollout ?? {};
   if (isBarred(group, input)) return false;
   if (restartedFor === input.memory.id) return true;
-  // An annotation that a user removes during the restart is not set again.
-  if (patched || isRefusedOften(group, input)) return false;
+  if (isReverted(group, input) || isRefusedOften(group, input)) return false;
+  // Evicted in batches, the first of its Pods show what its rollout would do to all of them.
+  if (isAtRisk(facts)) return false;
   const isWhole = fresh.length === 0 && pods !== undefined && pods <= stale.length + terminating.length;
   return target !== undefined && facts.makesSelectedPods && isWhole;
 }
@@ -119,6 +120,12 @@ function turnOfReturn(group: PodGroup, input: RestartInput): Turn | undefined {
   return isRefused(input, key) ? { ...noTurn, refused: [key] } : { ...noTurn, restores };
 }
 
+/** An annotation that a user removes during the restart is not set again, by no other process either. */
+export function isReverted({ key, facts }: PodGroup, { memory, reverted }: RestartInput): boolean {
+  const isKnown = memory.patched.has(key) || reverted?.includes(key) === true;
+  return isKnown && facts.rollout !== undefined && facts.rollout.restartedFor !== memory.id;
+}
+
 /** undefined: the owner has no rollout to restart, or none that reaches the stale Pods. */
 function turnOfRollout(group: PodGroup, input: RestartInput): Turn | undefined {
   const { rollout } = group.facts;
@@ -126,12 +133,11 @@ function turnOfRollout(group: PodGroup, input: RestartInput): Turn | undefined {
   if (!rollout || strategy.rollout === 'Never') return undefined;
   const { memory } = input;
   if (!rollout.held && hasKept(group, input) && rollout.restartedFor !== memory.id) return undefined;
-  const patched = memory.patched.has(group.key) || input.reverted?.includes(group.key) === true;
-  if (strategy.rollout === 'WherePossible' && !isForRollout(group, input, patched)) return undefined;
+  if (strategy.rollout === 'WherePossible' && !isForRollout(group, input)) return undefined;
   // Below the partition of a StatefulSet a Pod keeps its revision: evicted, it comes back with the new content.
   const { partition = 0 } = rollout.target ?? {};
   if (partition > 0 && group.stale.every(({ name }) => ordinalOf(name) < partition)) return undefined;
-  const turn = rolloutTurn(rollout, memory.id, patched);
+  const turn = rolloutTurn(rollout, memory.id, isReverted(group, input));
   if (turn === 'Wait') return stuckInOrder(group, input);
   if (turn !== 'Patch') return { ...noTurn, held: turn };
   return isRefused(input, group.key) ? { ...noTurn, refused: [group.key] } : { ...noTurn, rollout: true };

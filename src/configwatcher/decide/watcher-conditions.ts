@@ -206,7 +206,9 @@ export function stallMessage({ stalled: stuck }: Plan, state: WatcherState): str
       const { owner, live } = group;
       const pod = namedPod(stall, state);
       const lastly = because === 'Deadline' && refusal ? refusalWords(refusal, live) : '';
-      const words = pod ? `; ${podWords(pod)}` : '';
+      const gone =
+        because === 'NewPodsNotAvailable' ? '; that Pod is gone, and a new one has to show more' : '';
+      const words = pod ? `; ${podWords(pod)}` : gone;
       return `${owner.kind} ${owner.name}: ${stalls[because]}${remedy(because, state)}${words}${lastly}`;
     }),
   );

@@ -59,6 +59,8 @@ export interface OwnerFacts {
   readonly reference: OwnerReference;
   /** How many Pods it wants; absent when that cannot be read. */
   readonly wanted?: number;
+  /** It was deleted, or another one has its name. */
+  readonly isGone?: true;
   /** Whether the Pods it makes now carry the labels that the watcher selects. */
   readonly makesSelectedPods: boolean;
   /** Milliseconds for which it wants a Pod to be Ready before it counts. */

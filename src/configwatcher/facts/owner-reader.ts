@@ -86,14 +86,9 @@ function ageOf(resource: Resource, known: Workload | undefined, { maxAge, places
   return places.some(({ uid }) => uid === known.metadata.uid) ? behindGoodFor(places.length) : 0;
 }
 
-/** undefined: a kind that is not understood here, and whose Pods alone count. */
-function workloadReference({
-  uid,
-  kind = '',
-  name = '',
-}: ConfigWatcherStatusPendingOwner): OwnerReference | undefined {
-  const reference = { apiVersion: 'apps/v1', kind, name, uid };
-  return workloadOf(reference) && reference;
+/** undefined: a status without room lacks kind and name. Of a kind that is not understood here the Pods alone count. */
+function referenceOf({ uid, kind, name }: ConfigWatcherStatusPendingOwner): OwnerReference | undefined {
+  return kind === undefined || name === undefined ? undefined : { apiVersion: 'apps/v1', kind, name, uid };
 }
 
 export class OwnerReader {
@@ -132,7 +127,7 @@ export class OwnerReader {
     const found = new Map(await Promise.all(entries));
     const present = new Set([...found.values()].map(({ reference }) => reference.uid));
     for (const place of request.places) {
-      const reference = present.has(place.uid) ? undefined : workloadReference(place);
+      const reference = present.has(place.uid) ? undefined : referenceOf(place);
       if (reference) found.set(place.uid, await this.#factsOf(reference, aged, parents));
     }
     return found;
@@ -172,7 +167,8 @@ export class OwnerReader {
   ): Promise<OwnerFacts> {
     const resource = workloadOf(reference);
     const object = resource && (await this.#get(resource, reference, request));
-    if (!resource || !object) return { reference, makesSelectedPods: false };
+    if (!resource) return { reference, makesSelectedPods: false };
+    if (!object) return { reference, makesSelectedPods: false, isGone: true };
     const parent = controllerOf(object);
     if (resource === replicaSets && parent) {
       const facts = parents.get(parent.uid) ?? this.#factsOf(parent, request, parents);

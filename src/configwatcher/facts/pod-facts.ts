@@ -87,6 +87,11 @@ function revisionOf({ metadata: { labels } }: Pod): string | undefined {
   return revisionLabels.map((name) => labels?.[name]).find((value) => value !== undefined);
 }
 
+/** A Pod that has run has one, whatever else is known of it. */
+function hasNode({ spec, status }: Pod): boolean {
+  return spec.nodeName !== undefined || status?.phase === 'Running';
+}
+
 function isUnschedulable({ status }: Pod): boolean {
   const { phase, conditions = [] } = status ?? {};
   const isRefused = conditions.some((one) => one.type === 'PodScheduled' && one.status === 'False');
@@ -205,7 +210,7 @@ export function podFactsOf(
     starts: startsOf(pod),
     restarts: Math.max(0, ...statusesOf(pod).map(({ restartCount }) => restartCount)),
     ...(failure && { failure }),
-    ...(spec.nodeName && { hasNode: true }),
+    ...(hasNode(pod) && { hasNode: true }),
     unschedulable: isUnschedulable(pod),
     nodeLost: isNodeLost(pod),
     held: (metadata.finalizers ?? []).length > 0,

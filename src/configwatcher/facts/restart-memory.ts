@@ -38,7 +38,7 @@ export interface RestartMemory {
   readonly id: string;
   /** uids of the Pods, and of the owners, whose restart ended with an error and has not happened since. */
   readonly failed: ReadonlySet<string>;
-  /** Owners whose template this process changed for it: epoch ms by uid. */
+  /** Owners whose template was changed for it, by this process or another: since when this one knows, epoch ms by uid. */
   readonly patched: ReadonlyMap<string, number>;
   /** Owners whose template this process set back to the one of before: epoch ms by uid. */
   readonly restored: ReadonlyMap<string, number>;
@@ -136,6 +136,10 @@ const maxForbiddenBackoff = 30_000;
 const patience = 12;
 const slowBackoff = 60_000;
 
+/** Milliseconds between two evictions that budgets refuse, however many: at first, and once they are tried seldom. */
+const firstSpacing = 100;
+const slowSpacing = 1000;
+
 /** By so much what is known of the server's time may move on while it is waited for: its answers have whole seconds. */
 const clockMargin = 1000;
 
@@ -145,15 +149,19 @@ function backoffAfter(cause: EvictionRefusal['cause'], attempts: number): number
   return attempts > patience ? slowBackoff : Math.min(maxBackoff, growing);
 }
 
+/** @param byBudgets how many Pods budgets refuse. */
 function refusalAfter(
   { cause, retryAfter, message }: PodOutcome & { result: 'Refused' },
   previous: EvictionRefusal | undefined,
+  byBudgets: number,
   now: number,
   jitter: number,
 ): EvictionRefusal {
   const attempts = (previous?.attempts ?? 0) + 1;
   const asked = retryAfter === undefined ? 0 : retryAfter + clockMargin;
-  const wait = Math.max(asked, backoffAfter(cause, attempts)) * (1 + 0.2 * jitter);
+  const spacing = attempts > patience ? slowSpacing : firstSpacing;
+  const paced = refusalCauses[cause].isOfBudgets ? byBudgets * spacing : 0;
+  const wait = Math.max(asked, paced, backoffAfter(cause, attempts)) * (1 + 0.2 * jitter);
   return { cause, attempts, retryAt: now + Math.ceil(wait), message: message.slice(0, 512) };
 }
 
@@ -172,11 +180,12 @@ export function remember(
   const patched = new Map(memory.patched);
   const restored = new Map(memory.restored);
   const refusals = new Map(memory.refusals);
+  const byBudgets = [...refusals.values()].filter(({ cause }) => refusalCauses[cause].isOfBudgets).length;
   for (const outcome of outcomes) {
     const { uid, result } = outcome;
     switch (result) {
       case 'Refused':
-        refusals.set(uid, refusalAfter(outcome, refusals.get(uid), now, jitter()));
+        refusals.set(uid, refusalAfter(outcome, refusals.get(uid), byBudgets, now, jitter()));
         if (outcome.cause === 'Failure') failed.add(uid);
         continue;
       case 'RolledOut':

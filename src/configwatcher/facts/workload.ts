@@ -4,6 +4,7 @@ import {
   apiVersionOf,
   type KubernetesObject,
   type OwnerReference,
+  type PodSpec,
   type Resource,
 } from '../../kubernetes/objects.ts';
 
@@ -24,6 +25,7 @@ export interface Workload extends KubernetesObject {
         readonly labels?: Readonly<Record<string, string>>;
         readonly annotations?: Readonly<Record<string, string>>;
       };
+      readonly spec?: Pick<PodSpec, 'containers' | 'readinessGates'>;
     };
   };
   readonly status?: {
@@ -47,6 +49,11 @@ export interface RolloutFacts {
   readonly version?: string;
   /** How many Pods its controller counts, whatever their labels and revision. */
   readonly pods?: number;
+  /**
+   * Its controller goes on to the next Pod as soon as the containers of a new one run, so that one which crashes, and is
+   * Ready for a moment each time, stops nothing.
+   */
+  readonly isUnchecked?: true;
   /** Its controller has not seen its newest spec, so it is not known yet which Pods it is about to replace. */
   readonly isBehind?: true;
   /**
@@ -152,6 +159,20 @@ export function isRolloutAnnotation(name: string): boolean {
   return name.includes('/restarted-for.');
 }
 
+/** A container that crashes and has no probe is Ready for a moment each time; in so many seconds it has crashed. */
+const tellingReadySeconds = 10;
+
+/** Whether a Pod that does not work is found out by its not being Ready, or not being so for long enough. */
+function isChecked({ minReadySeconds = 0, template }: NonNullable<Workload['spec']>): boolean {
+  const { containers = [], readinessGates = [] }: Partial<PodSpec> = template?.spec ?? {};
+  const areProbed =
+    containers.length > 0 &&
+    containers.every(
+      ({ readinessProbe, startupProbe }) => readinessProbe !== undefined || startupProbe !== undefined,
+    );
+  return minReadySeconds >= tellingReadySeconds || areProbed || readinessGates.length > 0;
+}
+
 /** A ReplicaSet has no rollout: a changed template concerns its next Pods only. */
 export function rolloutOf(
   resource: Resource,
@@ -159,11 +180,11 @@ export function rolloutOf(
   annotation: string,
 ): { readonly rollout?: RolloutFacts } {
   if (resource === replicaSets) return {};
-  const { metadata, spec } = workload;
+  const { metadata, spec = {} } = workload;
   const target = targetOf(resource, workload);
-  const onDelete = spec?.updateStrategy?.type === 'OnDelete' ? 'OnDelete' : undefined;
-  const held = spec?.paused === true ? 'Paused' : onDelete;
-  const restartedFor = spec?.template?.metadata?.annotations?.[annotation];
+  const onDelete = spec.updateStrategy?.type === 'OnDelete' ? 'OnDelete' : undefined;
+  const held = spec.paused === true ? 'Paused' : onDelete;
+  const restartedFor = spec.template?.metadata?.annotations?.[annotation];
   const version = metadata.resourceVersion;
   const pods = podsOf(workload);
   return {
@@ -172,17 +193,25 @@ export function rolloutOf(
       ...(restartedFor !== undefined && { restartedFor }),
       ...(version !== undefined && { version }),
       ...(pods !== undefined && { pods }),
+      ...(!isChecked(spec) && { isUnchecked: true }),
       ...(isBehind(workload) && { isBehind: true }),
       ...(target && { target }),
     },
   };
 }
 
+/** The spec that is kept of a template whose Pods {@link isChecked}. */
+const probed: PodSpec = { containers: [{ name: '', readinessProbe: {} }] };
+
+function transformSpec(spec: NonNullable<Workload['spec']>): NonNullable<Workload['spec']> {
+  const { labels, annotations } = spec.template?.metadata ?? {};
+  const metadata = { ...(labels && { labels }), ...(annotations && { annotations }) };
+  return { ...spec, template: { metadata, ...(isChecked(spec) && { spec: probed }) } };
+}
+
 /** Of an owner what is looked at here. */
 export function transformWorkload({ metadata, spec = {}, status = {} }: Workload): Workload {
   const { name, uid = '', resourceVersion, ownerReferences, generation } = metadata;
-  const { labels, annotations } = spec.template?.metadata ?? {};
-  const template = { metadata: { ...(labels && { labels }), ...(annotations && { annotations }) } };
   const revisions = Object.entries(metadata.annotations ?? {}).filter(
     ([key]) => key === revisionAnnotation || key === generationAnnotation,
   );
@@ -197,7 +226,7 @@ export function transformWorkload({ metadata, spec = {}, status = {} }: Workload
       ...(ownerReferences && { ownerReferences }),
       ...(revisions.length > 0 && { annotations: Object.fromEntries(revisions) }),
     },
-    spec: { ...spec, template },
+    spec: transformSpec(spec),
     status: {
       ...(replicas !== undefined && { replicas }),
       ...(desiredNumberScheduled !== undefined && { desiredNumberScheduled }),

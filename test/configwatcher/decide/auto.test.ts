@@ -43,6 +43,7 @@ describe('strategy Auto', () => {
     ['one Pod has the new content', {}, { pods: [...several(2), pod({ created: now - 30_000 })] }],
     ['there are Pods that are not selected', { rollout: { ...rollout, pods: 3 } }, {}],
     ['its next Pods are not selected', { makesSelectedPods: false }, {}],
+    ['it takes Pods for available that crash', { rollout: { ...rollout, isUnchecked: true } }, {}],
     ['it is paused', { rollout: { ...rollout, held: 'Paused' } }, {}],
     ['it replaces its Pods OnDelete', { rollout: { pods: 2, held: 'OnDelete' } }, {}],
     ['its strategy is Recreate', { rollout: { pods: 2 } }, {}],
@@ -55,6 +56,20 @@ describe('strategy Auto', () => {
       assert.deepEqual(ways(decided(facts(owner, more))), ['EvictPod']);
     });
   }
+
+  it('lets an owner of one Pod replace it although its controller takes a Pod for available that crashes', () => {
+    const alone = { rollout: { ...rollout, pods: 1, isUnchecked: true as const } };
+    assert.deepEqual(ways(decided(facts({}, { pods: several(1), owners: ownedBy(1, alone) }))), [
+      'RestartRollout',
+    ]);
+  });
+
+  it('waits for a rollout that it has begun, although a probe was taken out of the template since', () => {
+    const begun = facts({}, {});
+    const { id: restartedFor = '' } = decided(begun).memory;
+    const without = { rollout: { ...rollout, restartedFor, isUnchecked: true as const } };
+    assert.deepEqual(ways(decided(facts({}, { owners: ownedBy(2, without) }))), []);
+  });
 
   for (const type of ['Auto', 'Evict', 'RolloutRestart'] as const) {
     it(`${type} waits a second while the owner's controller has not seen its newest template`, () => {
@@ -119,6 +134,28 @@ describe('strategy Auto', () => {
     assert.deepEqual(ways(decided({ ...afterwards(before, { ...first, memory }, 1000) })), ['EvictPod']);
   });
 
+  it('evicts what is left when the template is taken back that another process has changed', () => {
+    const before = facts();
+    const first = decided(before);
+    const other = { ...first, memory: emptyMemory };
+    const restartedFor = first.memory.id;
+    const begun = {
+      ...afterwards(before, other, 1000),
+      owners: ownedBy(2, { rollout: { ...rollout, restartedFor } }),
+    };
+    const seen = decided(begun);
+    assert.deepEqual(ways(seen), [], 'while it is there');
+    const back = { ...afterwards(begun, seen, 1000), owners: ownedBy(2, { rollout }) };
+    const reverted = decided(back);
+    assert.deepEqual(ways(reverted), ['EvictPod']);
+    // Its controller has not seen a scale-up yet, so that nothing is done to it.
+    const scaled = afterwards(back, { ...reverted, memory: emptyMemory }, 1000);
+    const behind = decided({ ...scaled, owners: ownedBy(2, { rollout: { ...rollout, isBehind: true } }) });
+    assert.deepEqual(ways(behind), []);
+    const next = afterwards(scaled, { ...behind, memory: emptyMemory }, 1000);
+    assert.deepEqual(ways(decided(next)), ['EvictPod'], 'by the next process as well');
+  });
+
   it('evicts without the right, says so once, and works', () => {
     const before = facts();
     const first = decided(before);
@@ -136,6 +173,14 @@ describe('strategy Auto', () => {
     const { rolloutRight, ...unknown } = afterwards(next, { ...third, memory: emptyMemory }, 1000);
     assert.equal(decided({ ...unknown, generation: third.state.observedGeneration }).state.strategy, 'Evict');
     assert.equal(decided({ ...unknown, rolloutRight: 'Granted' }).state.strategy, 'Auto');
+    const pods = [pod(), pod({ created: now + 1000 })];
+    const later = { ...afterwards(next, third, 1000), pods, rolloutRight: undefined as never };
+    const { state } = decided(later);
+    assert.equal(
+      state.conditions.find(({ type }) => type === 'Ready')?.status,
+      'True',
+      'by eviction it works',
+    );
   });
 
   it('evicts after the third refusal of a change of the template', () => {

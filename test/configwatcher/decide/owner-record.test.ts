@@ -5,6 +5,7 @@ import type { Steps } from '../../../src/configwatcher/decide/decision.ts';
 import { writeState } from '../../../src/configwatcher/decide/watcher-status.ts';
 import type { Observed, OwnerFacts } from '../../../src/configwatcher/facts/observed.ts';
 import type { PodFacts } from '../../../src/configwatcher/facts/pod-facts.ts';
+import { remember } from '../../../src/configwatcher/facts/restart-memory.ts';
 import { readState } from '../../../src/configwatcher/facts/state.ts';
 import {
   afterwards,
@@ -149,5 +150,26 @@ describe('the restarted Pods of the owners', () => {
     assert.deepEqual(ended?.state.lastRestart?.owners, [
       { name: 'Deployment/webapp', restarted: 2, available: 2, reason: 'Available' },
     ]);
+  });
+
+  it('are of an owner that rolls out, and not of one that is refused, where the answer to that was lost', () => {
+    const [before, rollout] = [several(2), { pods: 2, target: { revision: '1', partition: 0 } }];
+    const auto = specOf({ debounce: { quiet: '0s' }, strategy: { type: 'Auto' } });
+    const facts = { spec: auto, state: applied(), sources: [newContent], pods: before };
+    const first = decided({ ...facts, owners: ownedBy(2, { rollout }) });
+    const outcome = {
+      uid: 'webapp-uid',
+      result: 'Refused',
+      cause: 'NoAnswer',
+      message: 'no answer',
+    } as const;
+    const memory = remember(first.memory, [outcome], now, () => 0);
+    const restartedFor = first.memory.id;
+    const changed = { ...rollout, restartedFor, target: { revision: '2', partition: 0 } };
+    const next = decided({
+      ...afterwards(facts, { ...first, memory }, 1000),
+      owners: ownedBy(2, { rollout: changed, revision: '1' }),
+    });
+    assert.equal(next.state.lastRestart?.owners?.[0]?.reason, 'RolloutInProgress');
   });
 });

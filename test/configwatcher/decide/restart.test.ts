@@ -4,6 +4,7 @@ import type { Plan } from '../../../src/configwatcher/decide/restart.ts';
 import type { OwnerFacts } from '../../../src/configwatcher/facts/observed.ts';
 import type { PodFacts } from '../../../src/configwatcher/facts/pod-facts.ts';
 import { emptyMemory, remember } from '../../../src/configwatcher/facts/restart-memory.ts';
+import type { OwnerReference } from '../../../src/kubernetes/objects.ts';
 import { anHourAgo, barePod, now, ownedBy, pod, several, webapp } from '../../fixtures/configwatcher.ts';
 import { type Facts, fresh, names, plan } from '../../fixtures/restart-plan.ts';
 
@@ -47,6 +48,22 @@ describe('the next batch', () => {
     const facts = { pods: several(3), owners: new Map([[webapp.uid, unread]]) };
     assert.equal(plan(facts).batch.length, 1, 'of which none is known to be lost');
     assert.equal(plan({ ...facts, places: first.places }).batch.length, 0);
+  });
+
+  it('waits where the only Pod of a custom owner is gone, until it is made anew or is late', () => {
+    const place = { kind: 'Game', name: 'chess', uid: 'chess', wanted: 1, available: 1 };
+    const reference = { apiVersion: 'example.org/v1', kind: 'Game', name: 'chess', uid: 'chess' };
+    const other = pod({ controller: { ...webapp, uid: 'other' } });
+    const known = { places: [place], owners: new Map([['chess', { reference, makesSelectedPods: false }]]) };
+    const started = { left: 0, reached: 0, since: now - 3_600_000 };
+    const late = { ...emptyMemory, progress: new Map([['chess', started]]) };
+    const batchOf = (facts: Facts) => plan({ ...known, proven: false, ...facts }).batch;
+    assert.deepEqual(batchOf({ pods: [other] }), []);
+    assert.deepEqual(batchOf({ pods: [other], memory: late }), [other]);
+    assert.ok(plan({ ...known, pods: [] }).isDone, 'nothing else waits for it');
+    const crashes = pod({ ...fresh, ready: false, restarts: 2, controller: reference });
+    const { batch, stalled } = plan({ ...known, proven: false, pods: [other, crashes] });
+    assert.deepEqual([batch, stalled[0]?.because], [[], 'NewPodsNotAvailable']);
   });
 
   it('of an owner of which only some Pods are selected goes by those', () => {
@@ -115,10 +132,11 @@ describe('the next batch', () => {
 
   describe('of an owner whose Pods are not back in time', () => {
     const place = { uid: 'webapp-uid', wanted: 2, available: 2 };
-    const late = { left: 0, reached: 2, since: now - 3_600_000 };
+    const late = { left: 0, reached: 3, since: now - 3_600_000 };
     const stuck = (...pods: PodFacts[]) => {
       const memory = { ...emptyMemory, progress: new Map([['webapp-uid', late]]) };
-      const { stalled, places } = plan({ pods, memory, places: [place], owners: ownedBy(2) });
+      const spec = { strategy: { progressDeadlineSeconds: 20 } };
+      const { stalled, places } = plan({ pods, memory, spec, places: [place], owners: ownedBy(2) });
       return [stalled[0]?.because, places.length];
     };
     const serves = () => pod(fresh);
@@ -129,6 +147,8 @@ describe('the next batch', () => {
       assert.deepEqual(stuck(serves(), pod({ ...waits, nodeLost: true }))[0], 'NodeLost');
       assert.deepEqual(stuck(serves(), pod({ ...waits, unschedulable: true }))[0], 'Unschedulable');
       assert.deepEqual(stuck(serves())[0], 'PodsMissing');
+      const { hasNode, ...unseen } = pod(waits);
+      assert.deepEqual(stuck(serves(), unseen)[0], 'Unschedulable', 'no scheduler has told why');
       // A quota refuses the new Pod, and the other one stays as it is.
       assert.deepEqual(stuck(pod())[0], 'PodsMissing');
       const ending = pod({ terminating: true, ready: false, goneBy: now - 1000 });
@@ -148,7 +168,7 @@ describe('the next batch', () => {
       const pods = [serves(), pod({ ...waits, nodeLost: true }), pod({ controller: other })];
       const memory = { ...emptyMemory, progress: new Map([['webapp-uid', late]]) };
       const owners = new Map<string, OwnerFacts>([...ownedBy(2), ['other', facts]]);
-      const spec = { strategy: { maxOwners: 1 } };
+      const spec = { strategy: { maxOwners: 1, progressDeadlineSeconds: 20 } };
       const stuckAndOther = plan({ pods, memory, owners, spec, places: [place] });
       assert.deepEqual(names(stuckAndOther.batch), [pods[2]?.name]);
     });
@@ -345,8 +365,36 @@ describe('a new Pod that crashes', () => {
   });
 });
 
+describe('a content that works for one owner', () => {
+  const [first, second] = ['first', 'second'].map((uid) => ({ ...webapp, uid })) as [
+    OwnerReference,
+    OwnerReference,
+  ];
+  const made = (controller: OwnerReference, seconds: number) => {
+    const created = now - seconds * 1000;
+    return pod({ controller, created, stableSince: created });
+  };
+  const batch = (rollout: OwnerFacts['rollout'], wanted = 4) => {
+    const owners = new Map<string, OwnerFacts>([
+      ['first', { reference: first, wanted: 1, makesSelectedPods: true }],
+      ['second', { reference: second, wanted, makesSelectedPods: true, ...(rollout && { rollout }) }],
+    ]);
+    const pods = [made(first, 30), ...several(wanted - 1, { controller: second }), made(second, 5)];
+    const places = [{ uid: 'second', kind: 'Deployment', name: 'second', wanted, available: wanted }];
+    return plan({ pods, owners, places }).batch.length;
+  };
+
+  it('is trusted in the Pods of another one as soon as they are Ready', () => {
+    assert.deepEqual([batch(undefined), batch({ pods: 4 })], [1, 1]);
+  });
+
+  it('is not in those of one whose readiness nothing checks: its program may be another, and crash', () => {
+    assert.equal(batch({ pods: 4, isUnchecked: true }), 0);
+  });
+});
+
 describe('a content that is for one owner to try, where each of them lacks a Pod', () => {
-  const strategy = { maxOwners: 10 } as const;
+  const strategy = { maxOwners: 10, progressDeadlineSeconds: 20 } as const;
   const ownerOf = (name: string) => ({ ...webapp, kind: 'StatefulSet', name, uid: name });
   const ownersOf = (wanted: Readonly<Record<string, number>>) =>
     new Map<string, OwnerFacts>(
@@ -384,7 +432,7 @@ describe('a content that is for one owner to try, where each of them lacks a Pod
       const others = plan({ ...facts, spec, pods: [...pods, ...larger, bare], places: [place] });
       assert.deepEqual(touched(others), ['larger']);
       assert.ok(plan({ ...facts, spec, pods: [...pods, bare], places: [place] }).batch.includes(bare));
-      const late = new Map([['small', { left: 3, reached: 6, since: now - 3_600_000 }]]);
+      const late = new Map([['small', { left: 3, reached: 7, since: now - 3_600_000 }]]);
       const memory = { ...emptyMemory, progress: late };
       assert.equal(plan({ ...facts, pods, places: [place], memory }).stalled.length, 1, 'it is told');
     });

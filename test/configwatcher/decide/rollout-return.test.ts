@@ -82,7 +82,7 @@ describe('a content that is taken back in the middle of a rollout', () => {
     [
       'it has made Pods since the edit',
       {
-        pods: [...pods, pod({ created: now, controller: newest, restartedFor: 'overtaken', hasNode: true })],
+        pods: [...pods, pod({ created: now, controller: newest, restartedFor: 'overtaken' })],
       },
     ],
     [
@@ -117,7 +117,8 @@ describe('a content that is taken back in the middle of a rollout', () => {
   });
 
   it('restores the template also where the Pods between are gone already, or no node takes them', () => {
-    const waiting = pod({ created: now, ready: false, controller: newest, restartedFor: 'overtaken' });
+    const waits = { ready: false, unschedulable: true };
+    const waiting = pod({ ...waits, created: now, controller: newest, restartedFor: 'overtaken' });
     for (const others of [[], [waiting]]) {
       const plan = planned({ pods: [...before, ...others] });
       assert.deepEqual([deeds(plan), plan.isDone], [[[null], []], false]);
@@ -125,7 +126,7 @@ describe('a content that is taken back in the middle of a rollout', () => {
   });
 
   it('restores the templates of all owners at once, whatever holds up the restart', () => {
-    const crashing = pod({ created: now - 1000, ready: false, restarts: 2, hasNode: true });
+    const crashing = pod({ created: now - 1000, ready: false, restarts: 2 });
     const held = { ...place, available: 3 };
     for (const facts of [{ places: [] }, { pods: [...pods, crashing], places: [held] }]) {
       assert.deepEqual(deeds(planned({ pods, ...facts }))[0], [null]);

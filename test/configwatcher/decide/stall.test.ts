@@ -163,6 +163,34 @@ describe('an owner whose Pods were missing before the change, so that it has not
   });
 });
 
+describe('an owner that has Pods which the selector leaves out', () => {
+  const goes = { result: 'Restarted' } as const;
+  const owners = ownedBy(4, { rollout: { pods: 4 } });
+
+  it('loses others after the deadline, which is told, and then one batch a deadline', () => {
+    const restart = new OneRestart({ spec, owners });
+    const pods = several(3);
+    restart.look({ pods });
+    assert.deepEqual(restart.goOn(55_000, { pods }, goes).tries, []);
+    const { last } = restart.goOn(5000, { pods }, goes);
+    assert.deepEqual([names(last.batch), last.stalled[0]?.because], [[pods[0]?.name], 'Deadline']);
+    assert.deepEqual(restart.goOn(55_000, { pods: pods.slice(1) }, goes).tries, [], 'it is waited for');
+    const back = [...pods.slice(1), pod({ created: restart.now - 10_000 })];
+    assert.deepEqual(restart.goOn(55_000, { pods: back }, goes).tries, []);
+    assert.deepEqual(names(restart.goOn(10_000, { pods: back }, goes).last.batch), [pods[1]?.name]);
+  });
+
+  it('keeps the last one, and all of them where the first one does not come back: its count may be an old one', () => {
+    const alone = new OneRestart({ spec, owners });
+    assert.deepEqual(alone.goOn(600_000, { pods: several(1) }, goes).tries, []);
+    const restart = new OneRestart({ spec, owners });
+    const pods = several(3);
+    restart.look({ pods });
+    assert.equal(restart.goOn(60_000, { pods }, goes).tries.length, 1);
+    assert.deepEqual(restart.goOn(600_000, { pods: pods.slice(1) }, goes).tries, []);
+  });
+});
+
 describe('a stuck owner that lacks Pods', () => {
   const down = (one: PodFacts): PodFacts => {
     const { stableSince: _, ...rest } = one;
@@ -271,11 +299,13 @@ describe('a rollout that has begun', () => {
     const pods = several(2, { controller });
     const restart = new OneRestart({ spec: { strategy } });
     restart.look({ pods, owners: ownerOf('Deployment', 2) }, changed);
-    const surge = [...pods, pod({ controller, ready: false, created: now + 1000 })];
+    const made = { controller, ready: false, created: now + 1000 };
+    const surge = [...pods, pod({ ...made, unschedulable: true })];
     const paused = ownerOf('Deployment', 2, { restartedFor: 'now', held: 'Paused' });
     const { last } = restart.goOn(600_000, { pods: surge, owners: paused });
     assert.equal(last.stalled[0]?.because, 'Paused');
-    const resumed = { pods: surge, owners: ownerOf('Deployment', 2, { restartedFor: 'now' }) };
+    const owners = ownerOf('Deployment', 2, { restartedFor: 'now' });
+    const resumed = { pods: [...pods, pod(made)], owners };
     assert.deepEqual(restart.goOn(60_000, resumed).last.stalled, []);
     assert.equal(restart.goOn(10_000, resumed).last.stalled[0]?.because, 'NewPodsNotAvailable');
   });
@@ -286,10 +316,10 @@ describe('a new Pod that comes after the deadline', () => {
     const pods = several(4);
     const restart = new OneRestart({ spec, owners: ownedBy(4) });
     restart.look({ pods }, { result: 'Restarted' });
-    const came = pod({ created: now + 2000, stableSince: now + 3000, hasNode: true });
+    const came = pod({ created: now + 2000, stableSince: now + 3000 });
     const budget = { ...overloaded, cause: 'Budget' } as const;
     restart.goOn(80_000, { pods: [...pods.slice(1), came] }, budget);
-    const late = pod({ created: restart.now, ready: false, hasNode: true });
+    const late = pod({ created: restart.now, ready: false });
     const because = () =>
       restart.goOn(5000, { pods: [...pods.slice(1), late] }, budget).last.stalled[0]?.because;
     assert.equal(because(), undefined);
@@ -305,7 +335,7 @@ describe('a new Pod that comes after the deadline', () => {
     const restart = new OneRestart({ spec, owners, proven: false });
     const [taken] = restart.look({ pods: [first, second] }, { result: 'Restarted' }).batch;
     const left = taken?.uid === first.uid ? second : first;
-    const made = pod({ controller: taken!.controller!, created: now + 3000, ready: false, hasNode: true });
+    const made = pod({ controller: taken!.controller!, created: now + 3000, ready: false });
     const { last, tries } = restart.goOn(120_000, { pods: [left, made] });
     assert.deepEqual([tries, last.stalled[0]?.because], [[], 'NewPodsNotAvailable']);
   });
@@ -317,7 +347,7 @@ describe('a new Pod that comes after the deadline', () => {
     const [first, second] = several(2) as [PodFacts, PodFacts];
     const restart = new OneRestart({ spec, owners: ownedBy(2, { rollout: {} }) });
     restart.look({ pods: [first, second] }, { result: 'RolledOut' });
-    const made = pod({ created: now + 1000, ready: false, hasNode: true });
+    const made = pod({ created: now + 1000, ready: false });
     const { last } = restart.goOn(130_000, { pods: [second, made], owners: owners('Paused') });
     assert.equal(last.stalled[0]?.because, 'NewPodsNotAvailable');
   });
@@ -326,17 +356,17 @@ describe('a new Pod that comes after the deadline', () => {
 describe('a new Pod that gets its node after the deadline', () => {
   it('has the whole deadline from then on', () => {
     const [first, second] = several(2) as [PodFacts, PodFacts];
-    const made = () => pod({ ready: false, created: now + 1000 });
+    const made = (more: Partial<PodFacts> = {}) => pod({ ready: false, created: now + 1000, ...more });
     for (const [because, waiting] of [
       ['PodsMissing', []],
-      ['Unschedulable', [{ ...made(), unschedulable: true }]],
+      ['Unschedulable', [made({ unschedulable: true })]],
     ] as const) {
       const owners = ownedBy(2, { rollout: { pods: 1 } });
       const restart = new OneRestart({ spec, owners });
       restart.look({ pods: [first, second] }, { result: 'Restarted' });
       const { last } = restart.goOn(100_000, { pods: [second, ...waiting] });
       assert.equal(last.stalled[0]?.because, because);
-      const starts = { pods: [second, { ...made(), hasNode: true as const }], owners: ownedBy(2) };
+      const starts = { pods: [second, made()], owners: ownedBy(2) };
       assert.deepEqual(restart.goOn(60_000, starts).last.stalled, [], because);
       assert.equal(restart.goOn(10_000, starts).last.stalled[0]?.because, 'NewPodsNotAvailable');
     }

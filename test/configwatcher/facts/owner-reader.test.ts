@@ -84,7 +84,12 @@ describe('OwnerReader', () => {
     ]);
     assert.deepEqual(
       [...facts.values()],
-      Array(2).fill({ reference: deployment, wanted: 4, makesSelectedPods: true, rollout: {} }),
+      Array(2).fill({
+        reference: deployment,
+        wanted: 4,
+        makesSelectedPods: true,
+        rollout: { isUnchecked: true },
+      }),
     );
     assert.equal(gets.length, 3);
   });
@@ -326,7 +331,12 @@ describe('OwnerReader', () => {
     );
     assert.deepEqual(
       [...facts.values()].map(({ rollout }) => rollout),
-      [{ held: 'Paused' }, { restartedFor: 'change' }, { held: 'OnDelete' }, undefined],
+      [
+        { isUnchecked: true, held: 'Paused' },
+        { isUnchecked: true, restartedFor: 'change' },
+        { isUnchecked: true, held: 'OnDelete' },
+        undefined,
+      ],
     );
   });
 
@@ -338,7 +348,7 @@ describe('OwnerReader', () => {
       [...facts.values()],
       [
         { reference: custom, makesSelectedPods: false },
-        { reference: gone, makesSelectedPods: false },
+        { reference: gone, makesSelectedPods: false, isGone: true },
       ],
     );
     assert.deepEqual(gets, ['StatefulSet gone']);
@@ -347,7 +357,7 @@ describe('OwnerReader', () => {
   it('does not take another object of the same name for the owner', async () => {
     const old = { ...owner('StatefulSet', 'db'), uid: 'the old one' };
     const { facts } = await read([old], [workload('StatefulSet', 'db', { spec: { replicas: 3 } })]);
-    assert.deepEqual([...facts.values()], [{ reference: old, makesSelectedPods: false }]);
+    assert.deepEqual([...facts.values()], [{ reference: old, makesSelectedPods: false, isGone: true }]);
   });
 
   it('fails when the API server does: a failure is not an absent owner', async () => {
@@ -366,4 +376,26 @@ describe('OwnerReader', () => {
   it('does not take a kind of another group for its own', () => {
     assert.equal(workloadOf(owner('Deployment', 'x', 'example.org/v1')), undefined);
   });
+});
+
+describe('OwnerReader, of a workload whose rollout finds out what does not work', () => {
+  for (const [what, checked] of Object.entries({
+    'a probe of each container': {
+      template: { spec: { containers: [{ readinessProbe: {} }, { startupProbe: {} }] } },
+    },
+    'a readiness gate': { template: { spec: { readinessGates: [{ conditionType: 'example.org/ready' }] } } },
+    minReadySeconds: { minReadySeconds: 10 },
+  })) {
+    it(`knows it by ${what}, also from what it remembers`, async () => {
+      const reader = readerOf([workload('Deployment', 'web', { spec: checked })]);
+      for (const now of [0, 100]) {
+        const { facts, gets } = await reader([owner('Deployment', 'web')], now);
+        assert.deepEqual(
+          [...facts.values()].map(({ rollout }) => rollout),
+          [{}],
+        );
+        assert.deepEqual(gets, ['Deployment web']);
+      }
+    });
+  }
 });

@@ -50,6 +50,7 @@ describe('podFactsOf', () => {
       stableSince: Date.UTC(2024, 5, 1, 12),
       starts: [],
       restarts: 0,
+      hasNode: true,
       ...{ unschedulable: false, nodeLost: false, held: false },
       runsToEnd: false,
       references: [],
@@ -176,6 +177,16 @@ describe('podFactsOf', () => {
     assert.equal(isLost('False', 'True', 'ReadinessGatesNotReady'), false);
     const held = transformListedPod(running({ finalizers: ['example.com/kept'] }));
     assert.deepEqual([podFactsOf(held).held, podFactsOf(transformListedPod(running())).held], [true, false]);
+  });
+
+  it('has a node where its spec names one, or it runs', () => {
+    const { nodeName: _, ...spec } = running().spec;
+    const of = (nodeName: object, phase: 'Pending' | 'Running') =>
+      podFactsOf(transformListedPod({ ...running(), spec: { ...spec, ...nodeName }, status: { phase } }))
+        .hasNode;
+    assert.equal(of({ nodeName: 'node' }, 'Pending'), true);
+    assert.equal(of({}, 'Running'), true);
+    assert.equal(of({}, 'Pending'), undefined);
   });
 
   it('is unschedulable while it has no node, and not once it has run', () => {
