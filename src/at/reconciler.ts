@@ -14,6 +14,7 @@ import {
   type Result,
   RetryError,
   requestKey,
+  TerminalError,
 } from '../runtime/controller/reconciler.ts';
 import { describeError } from '../runtime/error-chain.ts';
 import { Actuator } from './act/actuator.ts';
@@ -29,7 +30,7 @@ import type { Effect } from './decide/decision.ts';
 import type { HiddenPods } from './facts/hidden-pods.ts';
 import type { Observed } from './facts/observed.ts';
 import { trackedIndex } from './facts/pod-owner.ts';
-import { isDue } from './plan/due.ts';
+import { dueTime, isDue } from './plan/due.ts';
 import { phaseOf } from './plan/phase.ts';
 import { podUidLabel } from './plan/pod.ts';
 
@@ -62,6 +63,7 @@ export class AtReconciler implements Reconciler {
     const [done] = await Promise.allSettled([this.#letGo(request, context)]);
     try {
       const result = await this.#loop.reconcile(request, context);
+      // A Pod of an earlier At cannot be let go.
       if (done.status === 'rejected') throw this.#notLater(done.reason, result);
       // No event may follow: the watch has shown what the write met, or what it met was no newer Pod.
       const { requeueAfter = conflictDelayMs } = result;
@@ -70,14 +72,21 @@ export class AtReconciler implements Reconciler {
       const at = this.#options.ats.get(request.namespace, request.name);
       // A read that a launch waits for: it must run soon after the API server is back.
       const isWaitedFor = error instanceof TransportError && at && isDue(at, this.#options.clock.now());
-      throw isWaitedFor ? new RetryError(error.message, maxUnansweredDelayMs, { cause: error }) : error;
+      throw isWaitedFor
+        ? new RetryError(error.message, maxUnansweredDelayMs, { cause: error })
+        : this.#notPastDue(error, at);
     }
   }
 
-  /**
-   * The error of a Pod of an earlier At that cannot be let go. Its back-off does not put off the next look at the present
-   * At.
-   */
+  /** What fails before the At is due, such as its status, does not put off its launch. */
+  #notPastDue(error: unknown, at: At | undefined): unknown {
+    if (at === undefined || error instanceof RetryError || error instanceof TerminalError) return error;
+    const requeueAt = dueTime(at);
+    const isAhead = requeueAt > this.#options.clock.now() && Number.isFinite(requeueAt);
+    return isAhead ? this.#notLater(error, { requeueAt }) : error;
+  }
+
+  /** The error, whose back-off does not put off the next look at the At. */
   #notLater(error: unknown, { requeueAfter, requeueAt, priority }: Result): unknown {
     const wait = requeueAt === undefined ? undefined : requeueAt - this.#options.clock.now();
     const delayMs = earliest([requeueAfter, wait]);

@@ -173,6 +173,16 @@ describe('AtReconciler', () => {
     });
   }
 
+  it('whose status is refused before it is due is looked at when it is due at the latest', async () => {
+    const world = new World(longBeforeDue);
+    world.createAt();
+    const operator = new Operator(world);
+    operator.faults = ['refused'];
+    const error = await operator.reconcile();
+    assert.ok(error instanceof RetryError);
+    assert.equal(error.maxDelay, dueTime - longBeforeDue);
+  });
+
   for (const [fault, atMost] of [
     ['busy', 10_000],
     ['conflict', 10_000],

@@ -6,6 +6,7 @@ import type { At } from '../../api/at.generated.ts';
 import { atReason } from '../../api/at-constants.ts';
 import { ats } from '../../api/resources.ts';
 import { type Pod, pods } from '../../kubernetes/objects.ts';
+import { parseTime } from '../../kubernetes/time.ts';
 import { ApiError, isAlreadyExists } from '../../runtime/client/api-error.ts';
 import type { Answer } from '../../runtime/controller/decision.ts';
 import type { ReconcileContext } from '../../runtime/controller/reconciler.ts';
@@ -14,7 +15,7 @@ import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Effect } from '../decide/decision.ts';
 import { releaseOperations, untrackOperations } from '../decide/exactly-once.ts';
-import { holdEvent } from '../decide/launch.ts';
+import { holdCondition, holdEvent } from '../decide/launch.ts';
 import type { Need, Observed } from '../facts/observed.ts';
 import { isGated } from '../facts/own-pod.ts';
 import { retryPriority } from '../facts/queue-priority.ts';
@@ -152,7 +153,9 @@ export class Actuator {
   #record(events: readonly EventRecord[], at: At, log: Logger): void {
     const { clock, recorder } = this.#options;
     const now = clock.monotonic();
-    for (const event of events.filter((one) => this.#hourly.take(at, one, now))) {
+    const heldSince = parseTime(holdCondition(at)?.lastTransitionTime ?? '');
+    const heldForMs = Number.isNaN(heldSince) ? 0 : Math.max(0, clock.now() - heldSince);
+    for (const event of events.filter((one) => this.#hourly.take(at, one, now, heldForMs))) {
       recorder.record(ats, at, event);
       log[event.type === 'Warning' ? 'warn' : 'info']({ reason: event.reason }, event.note);
     }

@@ -93,6 +93,9 @@ export class AtMetrics {
     const before = at.status ?? {};
     if (before.podUID === undefined && after.latenessMilliseconds !== undefined) {
       this.#lateness.observe(lateness(at, after) / 1000);
+    } else if (delayOf(after) > delayOf(before)) {
+      // Its Pod was recorded in time, and released late.
+      this.#lateness.observe(delayOf(after));
     }
     // The launch that status tells is that of the first Pod; of a later one it does not say when it was created.
     const isFirst = (after.attempts ?? 1) === 1;
@@ -118,6 +121,10 @@ const authorsReasons: ReadonlySet<string> = new Set([
 
 function isRefused({ status }: At): boolean {
   return authorsReasons.has(status?.reason ?? '');
+}
+
+function delayOf({ operatorDelaySeconds = 0 }: AtStatus): number {
+  return operatorDelaySeconds;
 }
 
 /** Milliseconds by which the operator was late, as status tells of the launch. */

@@ -20,6 +20,8 @@ const policyLabel = 'cnat.programming-kubernetes.info/author-check';
 const readTimeoutMs = 5000;
 /** Milliseconds from the creation of a policy until every API server follows it, at the latest. */
 const inForceAfterMs = 10_000;
+/** A creationTimestamp has whole seconds, and what is known of the server's time is about a second off. */
+const creationMarginMs = 2000;
 
 const admission = { group: 'admissionregistration.k8s.io', version: 'v1', namespaced: false } as const;
 const policies: Resource = {
@@ -75,11 +77,13 @@ export class AuthorCheck {
     at: At,
     signal: AbortSignal,
   ): Promise<{ readonly username: string } | { readonly refusal: string }> {
-    const since = await this.#since.get('', () => this.#policySince(), signal);
+    const created = creationTime(at);
+    // An earlier answer does not tell whether the policy was there when the At was created.
+    const since = await this.#since.get('', () => this.#policySince(), signal, created + creationMarginMs);
     if (since === undefined) {
       return { refusal: 'no admission policy records the authors of Ats: apply config/author-check' };
     }
-    if (!(creationTime(at) >= since + inForceAfterMs)) {
+    if (!(created >= since + inForceAfterMs)) {
       return { refusal: 'it is older than the policy that records authors: delete it and create it again' };
     }
     const stamp = at.metadata.annotations?.[atAnnotation.author];

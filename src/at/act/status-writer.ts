@@ -7,11 +7,12 @@ import type { Answer } from '../../runtime/controller/decision.ts';
 import { type ReconcileContext, requestKey } from '../../runtime/controller/reconciler.ts';
 import { Rewrites } from '../../runtime/controller/rewrites.ts';
 import { errorFields, type Logger } from '../../runtime/logger.ts';
+import { startingDeadline } from '../decide/defaults.ts';
 import { type ReadAt, withLastEdit } from '../facts/last-edit.ts';
 import type { Observed } from '../facts/observed.ts';
 import { findAmong, isGated, podsAt } from '../facts/own-pod.ts';
 import { retryPriority } from '../facts/queue-priority.ts';
-import { isDue } from '../plan/due.ts';
+import { dueTime, isDue } from '../plan/due.ts';
 import { isRefused, isRefusedFor } from '../plan/phase.ts';
 import { sanitize } from '../plan/sanitize.ts';
 import type { AtParts } from './at-parts.ts';
@@ -59,7 +60,9 @@ export class StatusWriter {
     const again = this.#rewrites.wait(key, at.status, status, clock.monotonic());
     const paused = Math.max(again, this.#paceOf(key, at, status));
     if (paused > 0) {
-      return { next: 'end', result: { requeueAfter: paused, priority: retryPriority } };
+      const lateIn = startingDeadline(observed, dueTime(at)) + 1 - observed.now;
+      const requeueAfter = lateIn > 0 ? Math.min(paused, lateIn) : paused;
+      return { next: 'end', result: { requeueAfter, priority: retryPriority } };
     }
     const sentAt = clock.monotonic();
     let written: ReadAt;

@@ -16,16 +16,9 @@ import { isEdited } from '../plan/phase.ts';
 import { type Plan, planOf } from '../plan/plan.ts';
 import { buildPod } from '../plan/pod.ts';
 import { type Draft, readLive, type StatusFirst, type Steps } from './decision.ts';
-import { effective, imageFor } from './defaults.ts';
+import { effective, imageFor, startingDeadline } from './defaults.ts';
 import { heldPod, settle, withoutOutdated } from './exactly-once.ts';
-import {
-  create,
-  holdCause,
-  holdCondition,
-  holdEvent,
-  holdEventPeriodMs,
-  operatorLateness,
-} from './launch.ts';
+import { create, holdCause, holdCondition, holdEvent, operatorLateness } from './launch.ts';
 import type { Ending } from './outcome.ts';
 import { doneStatus } from './run-status.ts';
 import { resumedEvent, specEvents } from './spec-events.ts';
@@ -74,7 +67,7 @@ function decideWaiting(o: Observed): Draft {
   if (o.now < plan.dueAt) {
     return arm(o, plan);
   }
-  if (o.now > startingDeadline(o, plan)) {
+  if (o.now > startingDeadline(o, plan.dueAt)) {
     const message = `${lateText(o, plan)}${lastHoldReason(o, plan)}`;
     const end = { outcome: atOutcome.missed, reason: atReason.missedDeadline, message };
     const decision = endUnlaunched(o, end, unlaunchedStatus(o, plan));
@@ -83,13 +76,6 @@ function decideWaiting(o: Observed): Draft {
       : { ...decision, events: [...specEvents(o, plan), ...decision.events] };
   }
   return launch(o, plan);
-}
-
-function startingDeadline(o: Observed, plan: Plan): number {
-  const startingDeadlineSeconds = effective(o, 'startingDeadlineSeconds');
-  return startingDeadlineSeconds === undefined
-    ? Number.POSITIVE_INFINITY
-    : plan.dueAt + startingDeadlineSeconds * 1000;
 }
 
 /** By how much the At is too late, and for which limit. */
@@ -187,19 +173,18 @@ function isFromLongAgo({ at, now, heldUpSince }: Observed, { dueAt }: Plan): boo
   return heldUpSince === undefined && operatorLateness(at, now, dueAt) > restsOnCacheMs;
 }
 
-/** Due, but the API server refuses the Pod: one Event is recorded, and the create is repeated until the deadline. */
+/** Due, but the API server refuses the Pod: that is told, and the create is repeated until the deadline. */
 function hold(o: Observed, plan: Plan, reason: string, message: string): Steps {
   const shown = o.at.status?.reason === reason && !isEdited(o.at) ? (o.at.status.message ?? '') : undefined;
   const isSame = shown !== undefined && isSameBarNumbers(shown, message);
   const status = heldStatus(o, plan, reason, isSame ? shown : message);
-  const heldSince = parseTime(holdCondition(o.at)?.lastTransitionTime ?? '');
-  // From then on the actuator lets through as many as it may.
-  const isNews = shown === undefined || o.now - heldSince > holdEventPeriodMs;
-  const deadline = startingDeadline(o, plan);
+  // The actuator lets through as many as it may.
+  const event = holdEvent(reason, message, shown !== undefined);
+  const deadline = startingDeadline(o, plan.dueAt);
   return {
     actions: [],
     status,
-    events: [...specEvents(o, plan), ...(isNews ? [holdEvent(reason, message)] : [])],
+    events: [...specEvents(o, plan), event],
     requeueAfter: Math.max(0, Math.min(o.retryDelay, deadline + 1 - o.now)),
     priority: retryPriority,
   };

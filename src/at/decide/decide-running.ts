@@ -8,7 +8,7 @@ import { atCondition, atEvent, atOutcome, atPhase, atReason } from '../../api/at
 import { findCondition } from '../../kubernetes/conditions.ts';
 import { formatMilliTime } from '../../kubernetes/time.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
-import type { PodView, Stop } from '../facts/observe-pod.ts';
+import { asEnded, type PodView, type Stop } from '../facts/observe-pod.ts';
 import type { Attempt, Observed } from '../facts/observed.ts';
 import { currentAttempt, isDisrupted, isGated, isOurs, isTracked, maxAttempts } from '../facts/own-pod.ts';
 import { retryPriority } from '../facts/queue-priority.ts';
@@ -42,7 +42,7 @@ import {
   type Running,
   steadyStatus,
 } from './running.ts';
-import { followStop, notedStatus, stop, stopCause } from './stop.ts';
+import { commandEnd, followStop, notedStatus, stop, stopCause } from './stop.ts';
 import { endSurplusPods, runningSurplus, surplusOf } from './surplus-pods.ts';
 
 /** How long after its deletionTimestamp a Pod may be there before its node counts as unreachable. */
@@ -109,10 +109,15 @@ function decideLost(o: Observed, launch: Attempt, status: AtStatus): Draft {
   return mayRetry(o, launch, status) ? retry(o, launch, status, end) : done(o, status, end);
 }
 
-/** Gone but for the finalizer, and without an end. Why it went away may stand on the Pod alone. */
+/** Gone but for the finalizer, and without an end of its own. Why it went away may stand on the Pod alone. */
 function decideHeld(o: Observed, running: Running): Draft {
-  const { launch, status, events } = running;
-  return launch.isNew ? { first: status, events } : decideLost(o, launch, terminatingStatus(o, running));
+  const { launch, view, status, events } = running;
+  if (launch.isNew) return { first: status, events };
+  const ended = asEnded(view);
+  const ending = view.isOver ? endingOf(ended, tellsOutput(o)) : undefined;
+  return ending === undefined
+    ? decideLost(o, launch, terminatingStatus(o, running))
+    : decideEnded(o, { ...running, view: ended }, ending);
 }
 
 function decideEnded(o: Observed, running: Running, end: Ending): Draft {
@@ -201,14 +206,18 @@ function nextAttempt(o: Observed, launch: Attempt, status: AtStatus, last: Endin
     // A late create may have brought an earlier Pod back since the watch showed it gone.
     return o.live ? create(o, plan, attempt) : readLive;
   }
-  // One Event is recorded, as for the first attempt, and the create is repeated without a deadline.
+  // The create is repeated without a deadline.
   const { message } = cause;
   // The first Pod was valid: another API server may find the next one so.
   const reason = cause.reason === atReason.invalidTemplate ? atReason.podRejected : cause.reason;
   return {
     actions: [],
     status: withCause(o, ended.status, { reason, message }),
-    events: [...ended.events, ...(waitingReason(o.at.status) === reason ? [] : [holdEvent(reason, message)])],
+    events: [
+      ...ended.events,
+      // The actuator lets through as many as it may.
+      holdEvent(reason, message, waitingReason(o.at.status) === reason),
+    ],
     requeueAfter: o.retryDelay,
     priority: retryPriority,
   };
@@ -265,15 +274,24 @@ function terminatingStatus(o: Observed, running: Running): AtStatus {
   return updatedStatus(o, status, { reason, ...(exitCode === undefined ? {} : { exitCode }) });
 }
 
+/** With the end that the run comes to, which must not be lost with its Pod, or with why the Pod goes away. */
+function withReason(o: Observed, running: Running, end: Stop | undefined): AtStatus {
+  // A command that has failed may have been killed by what takes the Pod away.
+  const isEnd = end !== undefined && end.reason !== atReason.commandFailed;
+  return isEnd ? notedStatus(o, running, end) : terminatingStatus(o, running);
+}
+
 /**
  * A user deletes the Pod, or a controller. Nothing is stopped any more; a node that does not answer is reported, and
  * what should have been stopped there ends the At all the same.
  */
 function decideTerminating(o: Observed, running: Running, overdue: number): Steps {
   const { view, events } = running;
-  const cause = view.stop ?? stopCause(o, running);
+  const cause = view.stop ?? commandEnd(view) ?? stopCause(o, running);
   const isStopped = cause?.reason === atReason.canceled || cause?.reason === atReason.deadlineExceeded;
-  const status = isStopped ? notedStatus(o, running, cause) : terminatingStatus(o, running);
+  // Why the Pod was stopped stands on it, whatever its command does then.
+  const end = view.stop === undefined ? commandEnd(view) : undefined;
+  const status = withReason(o, running, isStopped ? cause : end);
   const deadline = deadlineOf(o, running);
   if (o.now <= overdue) {
     // A deadline that passes meanwhile is told while the Pod is there, or the run would count as disrupted.
@@ -283,7 +301,7 @@ function decideTerminating(o: Observed, running: Running, overdue: number): Step
   const message = `Pod ${view.name} should have ended by now: its node does not answer`;
   if (cause !== undefined && (isStopped || endsUnseen(o, running, cause))) {
     const ending = stoppedEnding(cause.reason, cause.exitCode);
-    const doubt = view.isOutlived ? '' : ', and the command may still run there';
+    const doubt = view.isOver ? '' : ', and the command may still run there';
     return done(o, status, { ...ending, message: `${message}${doubt}` }, running);
   }
   const shown = findCondition(o.at.status?.conditions, atCondition.launched)?.reason;

@@ -13,6 +13,11 @@ export function effective<Field extends keyof AtDefaults>(
   return at.spec[field] ?? at.status?.operatorDefaults?.[field] ?? defaults?.[field];
 }
 
+/** After which an At that is due then is not launched any more, epoch milliseconds; infinite for never. */
+export function startingDeadline(o: Observed, dueAt: number): number {
+  return dueAt + (effective(o, 'startingDeadlineSeconds') ?? Number.POSITIVE_INFINITY) * 1000;
+}
+
 /** The image of containers that name none; of a later attempt that of the first. Undefined: the API's own. */
 export function imageFor({ at, defaults }: Observed, attempt: number): string | undefined {
   return attempt === 1 ? defaults?.image : at.status?.operatorDefaults?.image;

@@ -66,9 +66,12 @@ export function holdCause(o: Observed, atName: Pod | undefined, attempt: number)
 /** Events are kept for an hour: so often one tells what keeps a due At, in milliseconds. */
 export const holdEventPeriodMs = 3_600_000;
 
-export function holdEvent(reason: string, message: string): EventRecord {
-  return { type: 'Warning', reason, action: 'CreatePod', note: message };
+export function holdEvent(reason: string, message: string, isRepeated = false): HoldEvent {
+  return { type: 'Warning', reason, action: 'CreatePod', note: message, ...(isRepeated && { isRepeated }) };
 }
+
+/** An Event about a Pod that is held; of one that is `isRepeated`, status has told before. */
+export type HoldEvent = EventRecord & { readonly isRepeated?: boolean };
 
 /** Status and Events of a launch; of one that status shows already, the status as it is. */
 export function launchStatus(

@@ -92,10 +92,26 @@ export function isPastDeadline(o: Observed, running: Running): boolean {
   return o.now >= (deadlineOf(o, running) ?? Number.POSITIVE_INFINITY);
 }
 
+/** How long after its grace period a Pod may take to end. */
+const endSlackMs = 10_000;
+const defaultGraceSeconds = 30;
+
+/** When a Pod should have ended that has begun to since then, epoch milliseconds. */
+export function endDue({ pod }: PodView, since: number): number {
+  const grace = pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds;
+  return since + grace * 1000 + endSlackMs;
+}
+
+/** When the native sidecars of a command that is over should have ended, epoch milliseconds: their kubelet may be dead. */
+export function sidecarsDue(view: PodView): number {
+  return endDue(view, Math.max(view.createdAt, parseTime(view.last?.finishedAt ?? '') || 0));
+}
+
 /** When a deadline passes or status has to show the cause of a wait, unless something happens before. */
 export function nextDeadline(o: Observed, running: Running): { readonly requeueAt?: number } {
   const { now } = o;
   const { run, view } = running;
+  if (view.isOver) return { requeueAt: sidecarsDue(view) };
   const { pendingTimeoutSeconds } = run;
   const deadline = deadlineOf(o, running);
   const causeShownAt = view.createdAt + slowStartMs;

@@ -12,19 +12,22 @@ import type { Observed } from '../facts/observed.ts';
 import type { Action, StatusFirst, Steps } from './decision.ts';
 import { cannotStart } from './failing.ts';
 import { updatedStatus } from './run-status.ts';
-import { isPastDeadline, type Running, steadyStatus, waitingSince } from './running.ts';
+import { endDue, isPastDeadline, type Running, sidecarsDue, steadyStatus, waitingSince } from './running.ts';
 import { clip } from './statement.ts';
 
-/** How long after its grace period a stopped Pod may take to end. */
-const stopSlackMs = 10_000;
-const defaultGraceSeconds = 30;
+/** The end of the command, where its Pod has not ended yet. */
+export function commandEnd({ isOver, last }: PodView): Stop | undefined {
+  const exitCode = last?.exitCode;
+  const reason = exitCode === 0 ? atReason.succeeded : atReason.commandFailed;
+  return isOver ? { reason, exitCode } : undefined;
+}
 
 /** Why the Pod has to be stopped now; undefined while it may go on. */
 export function stopCause(o: Observed, running: Running): Stop | undefined {
   const { view, run } = running;
-  if (view.isOutlived) {
-    const exitCode = view.last?.exitCode;
-    return { reason: exitCode === 0 ? atReason.succeeded : atReason.commandFailed, exitCode };
+  if (view.isOver) {
+    // What comes now is no end of the command, and the kubelet ends its native sidecars.
+    return view.isOutlived || o.now >= sidecarsDue(view) ? commandEnd(view) : undefined;
   }
   if (o.at.spec.cancel === true) {
     return { reason: atReason.canceled };
@@ -128,9 +131,9 @@ export function followStop(o: Observed, running: Running, started: Stop): Status
  * When a stopped Pod should have ended, epoch milliseconds: from then on it is to be deleted. Undefined when
  * it was not stopped, or when the time of the stop is unknown.
  */
-export function stopOverdue({ pod, stop }: PodView): number | undefined {
-  const grace = pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds;
-  return stop?.time === undefined ? undefined : stop.time + grace * 1000 + stopSlackMs;
+export function stopOverdue(view: PodView): number | undefined {
+  const { stop } = view;
+  return stop?.time === undefined ? undefined : endDue(view, stop.time);
 }
 
 /** Deletes the Pod once status names the cause, which else would be gone with it. */

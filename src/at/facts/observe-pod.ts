@@ -34,7 +34,9 @@ export interface PodView {
   readonly failedHelper: { readonly name: string; readonly failedStarts: number } | undefined;
   /** The end of its last run. */
   readonly last: ContainerStateTerminated | undefined;
-  /** The main container has ended for good, and the Pod goes on for others. */
+  /** The main container has ended and is not started again, and the Pod has not ended yet. */
+  readonly isOver: boolean;
+  /** The same, and containers that nothing but this operator ends go on. The kubelet ends native sidecars. */
   readonly isOutlived: boolean;
   readonly createdAt: number;
   /** When the requested deletion should have completed, epoch milliseconds. */
@@ -66,6 +68,7 @@ export function observePod(pod: Pod): PodView {
   const last = main?.state?.terminated ?? (isCutOff(main, ended) ? undefined : main?.lastState?.terminated);
   const restarts = main?.restartCount ?? 0;
   const helpers = failedHelpers(pod, main?.name);
+  const isOver = ended === undefined && main !== undefined && isOverForGood(pod, main);
   const started = last !== undefined || restarts > 0 || main?.state?.running !== undefined;
   return {
     pod,
@@ -82,7 +85,8 @@ export function observePod(pod: Pod): PodView {
     failedStarts: failedStarts(main) + helpers.reduce((sum, helper) => sum + helper.failedStarts, 0),
     failedHelper: helpers.toSorted((one, other) => other.failedStarts - one.failedStarts)[0],
     last,
-    isOutlived: ended === undefined && isOverForGood(pod, main),
+    isOver,
+    isOutlived: isOver && (status?.containerStatuses ?? []).some((one) => !isOverForGood(pod, one)),
     createdAt: instant(metadata.creationTimestamp) ?? 0,
     deletionDue: instant(metadata.deletionTimestamp),
     stop: stopOf(pod),
@@ -97,11 +101,15 @@ function failedHelpers({ status }: Pod, main: string | undefined): NonNullable<P
     .filter((helper) => helper.failedStarts > 0);
 }
 
-/** Whether the main container has ended and is not started again, while another one of the Pod still runs. */
-function isOverForGood({ spec, status }: Pod, main: ContainerStatus | undefined): boolean {
-  const end = main?.state?.terminated;
-  const isOver = end !== undefined && (end.exitCode === 0 || spec.restartPolicy === 'Never');
-  return isOver && (status?.containerStatuses ?? []).some(({ state }) => state?.terminated === undefined);
+/** Whether the container has ended and is not started again. */
+function isOverForGood({ spec }: Pod, { state }: ContainerStatus): boolean {
+  const end = state?.terminated;
+  return end !== undefined && (end.exitCode === 0 || spec.restartPolicy === 'Never');
+}
+
+/** The Pod as it would be seen if it had ended as it is: it is gone, and has shown no more. */
+export function asEnded({ pod }: PodView): PodView {
+  return observePod({ ...pod, status: { ...pod.status, phase: 'Failed' } });
 }
 
 function mainStatus(pod: Pod): ContainerStatus | undefined {

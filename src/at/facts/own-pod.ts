@@ -10,7 +10,7 @@ import { isControlledBy } from '../../kubernetes/owner.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import { phaseOf } from '../plan/phase.ts';
 import { podUidLabel, recordedGate, trackingFinalizer } from '../plan/pod.ts';
-import { endedByItself, observePod, type PodView } from './observe-pod.ts';
+import { asEnded, endedByItself, observePod, type PodView } from './observe-pod.ts';
 import type { Attempt, Observed } from './observed.ts';
 
 /** Attempts that a run may take. */
@@ -168,8 +168,8 @@ function lastOf({ live }: Observed, pod: Pod | undefined): PodView | undefined {
   if (pod === undefined) return undefined;
   const view = observePod(pod);
   if (view.ended !== undefined) return view;
-  const isTold = view.stop !== undefined || view.isOutlived || isDisrupted(pod);
-  return live && isTold ? observePod({ ...pod, status: { ...pod.status, phase: 'Failed' } }) : undefined;
+  const isTold = view.stop !== undefined || view.isOver || isDisrupted(pod);
+  return live && isTold ? asEnded(view) : undefined;
 }
 
 /**

@@ -102,6 +102,17 @@ describe('AtMetrics', () => {
     assert.match(text, /^atwatch_at_finished_total\{outcome="Succeeded",reason="Succeeded"\} 1$/m);
   });
 
+  it('measures also the delay of a Pod that was recorded in time and released late', async () => {
+    const recorded: AtStatus = { phase: 'RUNNING', podUID: 'u', latenessMilliseconds: 20 };
+    const released: AtStatus = { ...recorded, latenessMilliseconds: 7020, operatorDelaySeconds: 7 };
+    const text = await metricsOf([
+      [recorded, released],
+      [released, { ...released, startTime: timeText(dueTime) }],
+    ]);
+    assert.match(text, /^atwatch_at_launch_lateness_seconds_sum 7$/m);
+    assert.match(text, /^atwatch_at_launch_lateness_seconds_count 1$/m);
+  });
+
   const past = { schedule: timeText(dueTime - 1_200_000) };
   const held = decide(
     observing({ at: accepted(), refusal: { reason: 'PodRejected', message: 'exceeded quota' } }),

@@ -73,10 +73,36 @@ test('an answer holds for a minute', async () => {
 
 test('of Ats of one author that are due together, one asks', async () => {
   const cluster = new Cluster();
+  await cluster.clock.advanceAsync(Date.parse('2026-01-01T14:00:00Z') - cluster.clock.now());
   const ats = Array.from({ length: 100 }, () => created('2026-01-01T13:00:00Z'));
   const answers = await Promise.all(ats.map((at) => cluster.check.authorize(at, signal)));
   assert.ok(answers.every((answer) => 'username' in answer && answer.username === 'ann'));
   assert.deepEqual([cluster.reviews.length, cluster.lists], [1, 2]);
+});
+
+test('of Ats that were just created, so that an answer under way may be too early, one asks again', async () => {
+  const cluster = new Cluster();
+  await cluster.clock.advanceAsync(Date.parse('2026-01-01T13:00:01Z') - cluster.clock.now());
+  const ats = Array.from({ length: 100 }, () => created('2026-01-01T13:00:00Z'));
+  await Promise.all(ats.map((at) => cluster.check.authorize(at, signal)));
+  assert.deepEqual([cluster.reviews.length, cluster.lists], [1, 4]);
+});
+
+test('that the policy was there a moment before an At was created does not speak for that', async () => {
+  const cluster = new Cluster();
+  await cluster.clock.advanceAsync(Date.parse('2026-01-01T13:00:05Z') - cluster.clock.now());
+  await cluster.check.authorize(created('2026-01-01T13:00:00Z'), signal);
+  cluster.bindings = [];
+  const forged = () => cluster.check.authorize(created('2026-01-01T13:00:04Z'), signal);
+  const refusal = 'no admission policy records the authors of Ats: apply config/author-check';
+  assert.deepEqual(await forged(), { refusal });
+  cluster.bindings = [
+    { metadata: { name: 'b', creationTimestamp: '2026-01-01T13:00:06Z' }, spec: { policyName: 'p' } },
+  ];
+  await cluster.clock.advanceAsync(1000);
+  assert.deepEqual(await forged(), {
+    refusal: 'it is older than the policy that records authors: delete it and create it again',
+  });
 });
 
 test('an At that waits for the answer to another one goes by its own signal', async () => {

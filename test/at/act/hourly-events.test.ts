@@ -27,3 +27,19 @@ it('of what happens to an At there is an Event each time', () => {
   const hourly = new HourlyEvents();
   for (const now of [0, 1]) assert.equal(hourly.take(waiting(), event('Suspended'), now), true);
 });
+
+it('after another process may have recorded one, the next comes with the next full hour of the hold', () => {
+  const hourly = new HourlyEvents();
+  const at = waiting();
+  const repeated = { ...event('PodRejected'), isRepeated: true };
+  const heldForMs = 2 * hour + 1000;
+  assert.equal(hourly.take(at, repeated, 0, heldForMs), false);
+  assert.equal(hourly.take(at, repeated, hour - 1001, heldForMs + hour - 1001), false);
+  assert.equal(hourly.take(at, repeated, hour - 1000, heldForMs + hour - 1000), true);
+  assert.equal(hourly.take(at, repeated, 2 * hour - 1001, heldForMs + 2 * hour - 1001), false);
+});
+
+it('another reason is told at once, however long the Pod has been held', () => {
+  const hourly = new HourlyEvents();
+  assert.equal(hourly.take(waiting(), event('CreateFailed'), 0, 2 * hour), true);
+});

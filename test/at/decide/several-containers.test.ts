@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { atAnnotation } from '../../../src/api/at-constants.ts';
 import { transformPod } from '../../../src/at/facts/transform.ts';
+import { trackingFinalizer } from '../../../src/at/plan/pod.ts';
 import type { ContainerState, Pod, PodStatus } from '../../../src/kubernetes/objects.ts';
 import {
   actionOf,
@@ -15,6 +16,7 @@ import {
   observing,
   patched,
   second,
+  terminating,
   timeText,
   withPodStatus,
   withStatus,
@@ -155,5 +157,88 @@ describe('a Pod of several containers', () => {
     const pod = podOf('Running', running, exited(1));
     const never = { ...pod, spec: { ...pod.spec, restartPolicy: 'Never' } };
     assert.deepEqual(actionTypes(decide(observing({ at, pod: never }))), []);
+  });
+});
+
+describe('a Pod whose command has ended for good while its native sidecars end', () => {
+  const limited = launched({ command: 'migrate', backoffLimit: 0, activeDeadlineSeconds: 60 });
+  const sidecar = (state: ContainerState, restartCount = 0) => ({ name: 'mesh', restartCount, state });
+  const podWith = (main: ContainerState, mesh = sidecar(running)): Pod =>
+    transformPod(
+      withPodStatus(created(limited), {
+        phase: 'Running',
+        startTime: timeText(dueTime),
+        initContainerStatuses: [mesh],
+        containerStatuses: [{ name: 'busybox', restartCount: 0, state: main }],
+      }),
+    );
+  const over = podWith(exited(0));
+  const ended = Date.parse(over.status?.containerStatuses?.[0]?.state?.terminated?.finishedAt ?? '');
+  const late = ended + 35 * second;
+
+  it('is left alone, whatever comes now, and succeeds', () => {
+    const canceled = { ...limited, spec: { ...limited.spec, cancel: true } };
+    const killed = podWith(exited(0), sidecar(exited(143), 1));
+    for (const [at, pod, now] of [
+      [limited, over, late],
+      [canceled, over, dueTime + 2 * second],
+      [limited, killed, dueTime + 2 * second],
+    ] as const) {
+      const decision = decide(observing({ at, pod, now }));
+      assert.deepEqual([actionTypes(decision), decision.status?.reason], [[], undefined]);
+      assert.equal(decision.requeueAt, ended + 40 * second, 'the end of the Pod arrives through the watch');
+      const end = withPodStatus(pod, { ...pod.status, phase: 'Succeeded' });
+      assert.equal(decide(observing({ at, pod: end, now })).status?.outcome, 'Succeeded');
+    }
+  });
+
+  it('is stopped as succeeded where its kubelet does not end the others in time', () => {
+    const now = ended + 40 * second;
+    const stopped = patched(over, actionOf(decide(observing({ at: limited, pod: over, now })), 'PatchPod'));
+    assert.equal(stopped.metadata.annotations?.[atAnnotation.stopReason], 'Succeeded');
+  });
+
+  it('keeps the reason for which it was stopped before, also while it is being deleted', () => {
+    const stop = { ...over.metadata.annotations, [atAnnotation.stopReason]: 'BackoffLimitExceeded' };
+    const pod = terminating({ ...over, metadata: { ...over.metadata, annotations: stop } }, late);
+    const { status } = decide(observing({ at: limited, pod, now: dueTime + 2 * second }));
+    assert.equal(status?.reason, 'BackoffLimitExceeded');
+  });
+
+  it('has succeeded also where it is gone before it has ended', () => {
+    const retried = { ...limited, spec: { ...limited.spec, disruptionPolicy: 'Retry' as const } };
+    const { status, actions } = decide(observing({ at: retried, departed: [over], live: true, now: late }));
+    assert.deepEqual([status?.outcome, status?.exitCode, actions], ['Succeeded', 0, []]);
+  });
+
+  it('says so in status while it is being deleted, so that a process that starts then knows it', () => {
+    const { status } = decide(
+      observing({ at: limited, pod: terminating(over, late), now: dueTime + 2 * second }),
+    );
+    assert.deepEqual([status?.phase, status?.reason, status?.exitCode], ['RUNNING', 'Succeeded', 0]);
+    const restarted = withStatus(limited, status);
+    assert.equal(decide(observing({ at: restarted, live: true, now: late })).status?.outcome, 'Succeeded');
+  });
+
+  it('has succeeded also where only the finalizer is left of it', () => {
+    const once = launched({ command: 'migrate', launchGuarantee: 'ExactlyOnce', disruptionPolicy: 'Retry' });
+    const pod = podWith(exited(0));
+    const metadata = {
+      ...pod.metadata,
+      finalizers: [trackingFinalizer],
+      deletionTimestamp: timeText(dueTime + 5 * second),
+      deletionGracePeriodSeconds: 0,
+    };
+    const held = { ...pod, metadata, spec: { ...pod.spec, nodeName: 'node-1' } };
+    const { status } = decide(observing({ at: once, pod: held, live: true, now: late + 60 * second }));
+    assert.deepEqual([status?.outcome, status?.exitCode], ['Succeeded', 0]);
+  });
+});
+
+describe('a Pod whose command has succeeded and whose sidecar fails as it ends', () => {
+  it('is stopped as succeeded, since the sidecar is started again', () => {
+    const pod = podOf('Running', exited(0), exited(1), { main: 1, proxy: 0 });
+    const stopped = patched(pod, actionOf(decide(observing({ at, pod })), 'PatchPod'));
+    assert.equal(stopped.metadata.annotations?.[atAnnotation.stopReason], 'Succeeded');
   });
 });

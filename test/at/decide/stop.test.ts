@@ -282,7 +282,7 @@ describe('stop in place', () => {
       name: 'another container with restartPolicy Never',
       spec: { backoffLimit: 0 },
       pod: (at) => inState(created(at), { terminated: { exitCode: 1 } }),
-      now: dueTime + 60 * second,
+      now: dueTime + 30 * second,
     },
     {
       name: 'without any limit on waiting',

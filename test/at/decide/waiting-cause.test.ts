@@ -177,7 +177,8 @@ describe('another attempt that the API server refuses', () => {
       refusal: { reason: 'PodRejected', message: 'exceeded quota: used 4' },
     });
     assert.deepEqual(still.status, waiting.status);
-    assert.deepEqual(still.events, []);
+    const isRepeated = still.events.map((event) => 'isRepeated' in event && event.isRepeated);
+    assert.deepEqual([eventReasons(still), isRepeated], [[], [true]]);
   });
 
   it('is told apart from a name that is taken', () => {
