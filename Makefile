@@ -89,8 +89,15 @@ typecheck: packages ## Check the types.
 
 ##@ Test
 
+# $(1): the tests.
+define on_a_node
+	if [ -n "$${KUBECONFIG:-}" ] || { [ "$$(uname -s)" = Linux ] && [ "$$(id -u)" = 0 ]; }; then \
+		$(HELM) --build && $(CLUSTER) run --node -- $(NODE_TEST) --test-concurrency=1 $(1); \
+	else echo "$(1) left out: a real node needs Linux and root, this is $$(uname -s) as $$(id -un)"; fi
+endef
+
 .PHONY: test
-test: lint lint-prose typecheck verify build lint-manifests test-unit test-simulation test-integration test-chart test-e2e ## Run every check there is.
+test: lint lint-prose typecheck verify build lint-manifests test-unit test-simulation test-integration test-chart test-e2e ## Run every check that a change has to pass.
 
 .PHONY: test-unit
 test-unit: packages ## Run the unit tests; PROPERTY_SEED=… gives the property tests another seed, or a random one each.
@@ -115,13 +122,16 @@ lint-manifests: check-programs ## Check alerts, dashboard and rendered manifests
 
 .PHONY: test-integration
 test-integration: build package-runtime check-programs ## Run the integration tests on a real API server.
-	@$(CLUSTER) run -- $(NODE_TEST) --test-concurrency=3 'test/integration/**/*.test.ts'
+	@$(CLUSTER) run -- $(NODE_TEST) --test-concurrency=3 'test/integration/*.test.ts'
 
 .PHONY: test-e2e
 test-e2e: build ## Run the end-to-end tests on a real node (Linux and root, or KUBECONFIG's cluster).
-	@if [ -n "$${KUBECONFIG:-}" ] || { [ "$$(uname -s)" = Linux ] && [ "$$(id -u)" = 0 ]; }; then \
-		$(HELM) --build && $(CLUSTER) run --node -- $(NODE_TEST) --test-concurrency=1 'test/e2e/**/*.test.ts'; \
-	else echo "test-e2e left out: a real node needs Linux and root, this is $$(uname -s) as $$(id -un)"; fi
+	@$(call on_a_node,'test/e2e/*.test.ts')
+
+.PHONY: test-long
+test-long: build check-programs ## Run the tests that take longest, which make test leaves out: loads, a kill at each write, upgrades (half an hour).
+	@$(CLUSTER) run -- $(NODE_TEST) --test-concurrency=3 'test/integration/long/*.test.ts'
+	@$(call on_a_node,'test/e2e/long/*.test.ts')
 
 .PHONY: test-simulation
 test-simulation: packages ## Run the operator in simulated clusters, with the same seeds each time: a minute of CPU time.

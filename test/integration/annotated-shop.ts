@@ -21,7 +21,7 @@ import {
 } from '../../src/kubernetes/objects.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
-import { events, untilOlderThanEdits } from './configwatcher-shop.ts';
+import { events, probedContainer, untilOlderThanEdits } from './configwatcher-shop.ts';
 import { applyCrds, connectToTestCluster, eventually, withNamespace } from './support.ts';
 
 const nodes: Resource = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', namespaced: false };
@@ -213,7 +213,7 @@ export class AnnotatedShop {
       metadata: { labels: { app: name, ...shape.labels }, annotations: template },
       spec: {
         terminationGracePeriodSeconds: 0,
-        containers: [{ name: 'app', image, envFrom, ...container }],
+        containers: [{ ...probedContainer, image, envFrom, ...container }],
         ...podSpec,
         ...(kind === 'DaemonSet' && daemon),
       },

@@ -6,6 +6,7 @@ import type { At } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { parseTime } from '../../src/kubernetes/time.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { AtRig, clockAhead, seconds } from './at-rig.ts';
 import { applyCrds, eventually, isGone } from './support.ts';
 
@@ -84,6 +85,35 @@ describe('an operator whose clock is wrong by 20 minutes', { concurrency: true }
       const isExpired = () => isGone(rig.client, ats, rig.namespace, 'expired');
       await eventually(isExpired, { message: 'the one whose time to live is over is gone' });
       assert.equal((await rig.at('kept')).metadata.deletionTimestamp, undefined);
+    });
+  }
+});
+
+describe('an operator whose clock is set while an At waits', { concurrency: true }, () => {
+  for (const [what, stepMs] of [
+    ['forward by 20 minutes', 20 * minute],
+    ['back by 20 minutes', -20 * minute],
+  ] as const) {
+    it(`${what}: launches it neither early nor late`, async (t) => {
+      const rig = await AtRig.create(t);
+      let step = 0;
+      await rig.startOperator({ clock: { ...systemClock, now: () => systemClock.now() + step } });
+      let seenAt = 0;
+      await rig.watch(t, pods, () => {
+        if (seenAt === 0) seenAt = Date.now();
+      });
+      const { name, due } = await rig.createWaiting(
+        () => {
+          step = stepMs;
+        },
+        () => {
+          step = 0;
+        },
+      );
+      const { status } = await rig.inPhase('RUNNING', name);
+      await eventually(() => seenAt > 0, { message: 'its Pod is seen' });
+      assert.ok(seenAt >= due, `the Pod was created ${due - seenAt} ms early`);
+      assert.ok((status?.latenessMilliseconds ?? minute) < 10_000, `${status?.latenessMilliseconds} ms late`);
     });
   }
 });

@@ -130,6 +130,28 @@ describe('a dry run of the Pod', { concurrency: true }, () => {
     assert.deepEqual(await eventually(told, { message: 'its Event' }), ['PodRejected (W)']);
   });
 
+  it('that was refused is neither repeated nor told again by the next operator', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, dryRuns } = await dryRunTime(t);
+    await fillQuota(rig);
+    await rig.startOperator(options);
+    await rig.createAt({ schedule: '2100-01-01T00:00:00Z' });
+    await rig.atWhen('refused', (at) => admitted(at) === 'False PodRejected');
+    const told = async () => (await rig.events()).length > 0;
+    await eventually(told, { message: 'its Event' });
+    await rig.stopOperators();
+    await rig.startOperator(options);
+    // By the time that a later one is refused, the operator has looked at the first.
+    await rig.createAt({ schedule: '2100-01-01T00:00:00Z' }, 'later');
+    await rig.atWhen('refused', (at) => admitted(at) === 'False PodRejected', 'later');
+    await eventually(async () => (await rig.events('later')).length > 0, {
+      message: 'the Event of the later',
+    });
+    assert.equal(admitted(await rig.at()), 'False PodRejected');
+    assert.equal(dryRuns(), 2, 'one of each');
+    assert.deepEqual(await rig.events(), ['PodRejected (W)']);
+  });
+
   it('that was refused counts no more once the Pod is created', async (t) => {
     const rig = await AtRig.create(t);
     const { options, goTo } = await dryRunTime(t);

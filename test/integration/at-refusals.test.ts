@@ -120,6 +120,18 @@ const refusals: Readonly<Record<string, Refusal>> = {
     refuse: (_, __, proxy) => treatCreates(proxy, () => failure(500, 'InternalError')),
     ...{ reason: 'CreateFailed', says: /InternalError/, mostSeconds: 10 },
   },
+  'an overloaded API server turns away': {
+    refuse: (_, __, proxy) => treatCreates(proxy, () => failure(429, 'TooManyRequests')),
+    ...{ reason: 'CreateFailed', says: /TooManyRequests/ },
+  },
+  'an API server that does not know its client turns away': {
+    refuse: (_, __, proxy) => treatCreates(proxy, () => failure(401, 'Unauthorized')),
+    ...{ reason: 'CreateFailed', says: /Unauthorized/ },
+  },
+  'a conflict keeps from its Pod': {
+    refuse: (_, __, proxy) => treatCreates(proxy, () => failure(409, 'Conflict')),
+    ...{ reason: 'CreateFailed', says: /Conflict/ },
+  },
   'meets connections that break': {
     refuse: (_, __, proxy) => treatCreates(proxy, breakConnection),
     ...{ reason: 'CreateFailed', says: /did not answer the create of Pod example-at-pod/, mostSeconds: 2 },

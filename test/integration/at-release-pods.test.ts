@@ -2,11 +2,15 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { it, type TestContext } from 'node:test';
+import { startControlPlane } from '../../local-cluster/control-plane.ts';
+import { ats } from '../../src/api/resources.ts';
 import { type Pod, pods } from '../../src/kubernetes/objects.ts';
+import { isNotFound } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
+import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';
 import { leases } from '../../src/runtime/leader/lease.ts';
 import { microTime } from '../../src/runtime/micro-time.ts';
-import { connectToTestCluster, isGone, withNamespace } from './support.ts';
+import { connectToTestCluster, isGone, newConnection, withNamespace } from './support.ts';
 
 const finalizer = 'cnat.programming-kubernetes.info/tracked';
 const gate = 'cnat.programming-kubernetes.info/recorded';
@@ -18,11 +22,15 @@ interface Ended {
 }
 
 function releasePods(...args: string[]): Promise<Ended> {
+  return releasePodsOf(process.env.KUBECONFIG ?? '', ...args);
+}
+
+function releasePodsOf(kubeconfig: string, ...args: string[]): Promise<Ended> {
   return new Promise((resolve) => {
     execFile(
       process.execPath,
       ['src/main.ts', 'release-pods', ...args],
-      { timeout: 60_000 },
+      { timeout: 60_000, env: { ...process.env, KUBECONFIG: kubeconfig } },
       (error, stdout, stderr) =>
         resolve({
           code: typeof error?.code === 'number' ? error.code : error === null ? 0 : -1,
@@ -107,4 +115,30 @@ it('refuses to work while an operator holds its Lease', async (t) => {
     /^an operator still runs and holds the Lease atwatch in the namespace .*: uninstall it first, or add --force\n$/,
   );
   assert.equal((await client.get(pods, { namespace, name: 'ran' })).metadata.finalizers?.length, 2);
+});
+
+it('frees what is held after the CRDs are gone, in all namespaces', async (t) => {
+  const cluster = await startControlPlane({ controllerManager: false, scheduler: false });
+  t.after(() => cluster.stop());
+  const kubeConfig = loadKubeConfig({ env: { KUBECONFIG: cluster.kubeconfig } });
+  const { client, close } = newConnection({ kubeConfig });
+  t.after(close);
+  const namespace = 'default';
+  await assert.rejects(client.list(ats, { namespace }), isNotFound);
+  await hold(client, namespace, 'gated', true);
+  await hold(client, namespace, 'ran', false);
+  const { code, stdout } = await releasePodsOf(cluster.kubeconfig);
+  assert.deepEqual([code, stdout.split('\n').at(-2)], [0, '2 Pods freed']);
+  const { items } = await client.list(pods, { namespace });
+  assert.deepEqual(
+    items.map(({ metadata }) => [
+      metadata.name,
+      metadata.deletionTimestamp !== undefined,
+      metadata.finalizers,
+    ]),
+    [
+      ['gated', true, ['example.com/other']],
+      ['ran', false, ['example.com/other']],
+    ],
+  );
 });

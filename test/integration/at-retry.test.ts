@@ -401,3 +401,27 @@ describe('At with Retry whose Pod was evicted', { concurrency: true }, () => {
     });
   }
 });
+
+describe('the name of a further attempt', () => {
+  it('that a stranger has is told, and is used once it is free', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.startOperator();
+    await rig.createAt({ disruptionPolicy: 'Retry' });
+    await rig.inPhase('RUNNING');
+    const metadata = { namespace: rig.namespace, name: 'example-at-pod-2' };
+    const stranger = await rig.client.create(pods, {
+      metadata,
+      spec: { containers: [{ name: 'main', image: 'busybox' }] },
+    });
+    await rig.client.delete(pods, { namespace: rig.namespace, name: 'example-at-pod' });
+    await rig.atWhen('held', ({ status }) => status?.reason === 'PodNameConflict');
+    await eventually(async () => (await rig.events()).includes('PodNameConflict (W)'), {
+      message: 'the Event',
+    });
+    assert.equal((await rig.pod('example-at-pod-2')).metadata.uid, stranger.metadata.uid);
+    await rig.client.delete(pods, metadata);
+    const { status } = await rig.atWhen('run again', (at) => at.status?.attempts === 2);
+    const { uid } = (await rig.pod('example-at-pod-2')).metadata;
+    assert.deepEqual([status?.podUID, uid === stranger.metadata.uid], [uid, false]);
+  });
+});

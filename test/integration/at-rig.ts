@@ -23,14 +23,14 @@ import {
 } from '../../src/kubernetes/objects.ts';
 import { formatMicroTime } from '../../src/kubernetes/time.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
-import { connect } from '../../src/runtime/client/connect.ts';
 import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { events } from '../../src/runtime/events/event.ts';
 import { leases } from '../../src/runtime/leader/lease.ts';
 import { type Logger, silentLogger } from '../../src/runtime/logger.ts';
-import { Manager } from '../../src/runtime/manager/manager.ts';
+import type { Manager } from '../../src/runtime/manager/manager.ts';
 import { serviceAccounts } from '../fixtures/cluster-resources.ts';
 import { connectToTestCluster, eventually, isGone, withNamespace } from './support.ts';
+import { testManager } from './test-manager.ts';
 
 interface RunningOperator {
   readonly manager: Manager;
@@ -113,22 +113,10 @@ export class AtRig {
     failoverLaunchDelay = 1000,
     onConnect = () => {},
   }: OperatorOptions = {}): Promise<void> {
-    const shared = { clock, log, registry };
     const lease = { namespace: this.namespace, name: 'leader' };
     if (isStandby) await this.#lead(lease);
-    const manager = new Manager({
-      connect: (gate) => {
-        const options = { ...shared, kubeConfig, gate };
-        const connection = connect({ ...options, userAgent: 'atwatch-test', fieldManager: 'atwatch' });
-        onConnect(connection.client);
-        return connection;
-      },
-      ...shared,
-      server: kubeConfig.getCurrentCluster()?.server ?? '',
-      instance: 'test',
-      namespaces: [this.namespace],
-      metricsBindAddress: '0',
-      healthProbeBindAddress: '0',
+    const manager = testManager({
+      ...{ namespaces: [this.namespace], kubeConfig, clock, log, registry, onConnect },
       ...(isStandby && { leaderElection: { ...lease, identity: 'standby' } }),
     });
     addAtController(manager, { checksAuthors, defaults, tracks, failoverLaunchDelay });

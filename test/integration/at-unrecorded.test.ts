@@ -10,12 +10,14 @@ import { pods } from '../../src/kubernetes/objects.ts';
 import { ApiError } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { AtRig, isGated, type Releases } from './at-rig.ts';
-import { type Asked, Hold, HostileProxy } from './hostile-proxy.ts';
+import { type Asked, failure, Hold, HostileProxy } from './hostile-proxy.ts';
 import { applyCrds, eventually, isGone } from './support.ts';
 
 before(() => applyCrds());
 
 const once = { launchGuarantee: 'ExactlyOnce' } as const;
+/** After one that tells less the operator would read the At, which is to be edited unseen. */
+const refusal = failure(403, 'Forbidden');
 /** Milliseconds: the garbage collector may take half a minute to learn of a new kind. */
 const limit = 120_000;
 
@@ -133,7 +135,7 @@ describe('a run with ExactlyOnce that no status records yet', { concurrency: tru
     const hold = new Hold();
     let refusesStatuses = true;
     proxy.treat = (asked) => {
-      if (refusesStatuses && isStatusWrite(asked)) return { code: 503, body: 'busy' };
+      if (refusesStatuses && isStatusWrite(asked)) return refusal;
       const isWatch = asked.path.endsWith('/ats') && asked.query.has('watch');
       return isWatch ? { through: hold.through() } : undefined;
     };
@@ -161,7 +163,7 @@ describe('a run with ExactlyOnce that is to be recorded while the operator sees 
     const hold = new Hold();
     let refusesStatuses = true;
     proxy.treat = (asked) => {
-      if (refusesStatuses && isStatusWrite(asked)) return { code: 503, body: 'busy' };
+      if (refusesStatuses && isStatusWrite(asked)) return refusal;
       const isWatch = asked.path.endsWith('/ats') && asked.query.has('watch');
       return isWatch ? { through: hold.through() } : undefined;
     };
@@ -175,7 +177,7 @@ describe('a run with ExactlyOnce that is to be recorded while the operator sees 
           if (key.name === 'example-at') answers.push(200);
           return written;
         } catch (error) {
-          if (error instanceof ApiError && error.code !== 503) answers.push(error.code);
+          if (error instanceof ApiError && error.code !== refusal.code) answers.push(error.code);
           throw error;
         }
       };

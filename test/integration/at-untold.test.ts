@@ -207,6 +207,32 @@ describe('a full quota', () => {
     assert.match((await rig.notes()).join(), /quota: one,.*quota: two,/);
   });
 
+  it('is told no sooner by an operator that starts in between', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, proxy, advanceAtRest, advanceUntil } = await timeTravel(t);
+    await imposeQuota(rig, { pods: '0' });
+    await rig.startOperator(options);
+    await rig.createAt();
+    await rig.atWhen('refused', ({ status }) => status?.reason === 'PodRejected');
+    const count = async () => (await rig.events()).length;
+    const restart = async () => {
+      await rig.stopOperators();
+      await rig.startOperator(options);
+    };
+    await advanceAtRest(30 * minute);
+    await restart();
+    await advanceAtRest(35 * minute);
+    await eventually(async () => (await count()) === 2, { message: 'both Events' });
+    await restart();
+    const tried = createsAskedOf(proxy) + 2;
+    await advanceUntil(() => createsAskedOf(proxy) >= tried, {
+      ...{ limitMs: 5 * minute, stepMs: 2000, message: 'two more creates' },
+    });
+    assert.equal((await rig.eventsSoFar()).length, 2);
+    await advanceAtRest(56 * minute);
+    await eventually(async () => (await count()) === 3, { message: 'the Event of the next hour' });
+  });
+
   it('with room again is used by all that fit, whatever never does', async (t) => {
     const rig = await AtRig.create(t);
     const key = await imposeQuota(rig, { 'requests.cpu': '0' });

@@ -180,6 +180,31 @@ suite('the author of an At', { skip: noMutatingPolicies }, () => {
     });
   });
 
+  test('no further Pod is made for an author whose right has gone since, until it is back', async (t) => {
+    const rig = new AtRig(world.clientOf(operator), world.kubeConfigOf(operator), namespace);
+    t.after(() => rig.stopOperators());
+    const spec = { schedule: '2020-01-01T00:00:00Z', command: 'echo YAY', disruptionPolicy: 'Retry' };
+    await create('bob', { ...named('again'), spec });
+    await rig.startOperator({ checksAuthors: true });
+    await rig.atWhen('running', ({ status }) => status?.phase === 'RUNNING', 'again');
+    // What it has been told of the author may be right for a minute; the next process asks.
+    await rig.stopOperators();
+    await world.kubectl(['delete', 'rolebinding', 'author-bob', `--namespace=${namespace}`]);
+    await world.kubectl(['delete', 'pod', 'again-pod', `--namespace=${namespace}`, '--now']);
+    await rig.startOperator({ checksAuthors: true });
+    const held = await rig.atWhen('held', ({ status }) => status?.reason === 'NotAuthorized', 'again');
+    assert.deepEqual([held.status?.phase, held.status?.attempts], ['RUNNING', 1]);
+    assert.match(held.status?.message ?? '', /its author "bob" may not create Pods/);
+    assert.ok(await rig.isPodGone('again-pod-2'));
+    await rig.stopOperators();
+    await world.kubectl([
+      ...['create', 'rolebinding', 'author-bob', `--namespace=${namespace}`],
+      ...['--role=author', '--user=bob'],
+    ]);
+    await rig.startOperator({ checksAuthors: true });
+    await rig.atWhen('in its second attempt', ({ status }) => status?.attempts === 2, 'again');
+  });
+
   test('the operator may ask about the author, and learns when the right is gone', async () => {
     await create('ann', named('asked'));
     const authorize = async (name: string) => {

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
 import { deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
 import { evictingRights, noteEvictions } from './configwatcher-evictions.ts';
-import { setPaused } from './configwatcher-owner.ts';
+import { createOwner, plainContainer, setPaused } from './configwatcher-owner.ts';
 import { events, Shop } from './configwatcher-shop.ts';
 import { grant, isAllowed, kubeConfigOf, type Rule } from './rights.ts';
 import { eventually } from './support.ts';
@@ -80,25 +80,50 @@ describe('strategy Auto', { concurrency: 4 }, () => {
     assert.equal(spec?.template?.metadata?.annotations, undefined);
   });
 
-  it('evicts where the owner has a Pod that is not selected, and leaves that alone', {
+  // The owner wants three Pods: one that is not selected counts as missing, for the whole deadline at least.
+  for (const [when, room] of [
+    ['at once where two may be missing', { maxUnavailable: 2 }],
+    ['after the deadline where one may be missing', { progressDeadlineSeconds: 15 }],
+  ] as const) {
+    it(`evicts where the owner has a Pod that is not selected, and leaves that alone, ${when}`, {
+      timeout,
+    }, async (t) => {
+      const shop = await opened(t);
+      await shop.deploy(3);
+      const [other] = await shop.pods();
+      await shop.label(other?.metadata.name ?? '', { track: 'canary' });
+      await shop.startOperator();
+      const podSelectorExpressions = [{ key: 'track', operator: 'NotIn' as const, values: ['canary'] }];
+      await shop.watch({ ...auto, strategy: { type: 'Auto', ...room }, podSelectorExpressions });
+      await shop.baselined();
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      const { lastRestart } = await shop.restarted(1);
+      assert.deepEqual([lastRestart?.restarted, await restartedFor(shop)], [2, undefined]);
+      const left = await shop.allReady(3);
+      assert.equal(shop.seen.length, 5);
+      assert.ok(left.some(({ metadata }) => metadata.uid === other?.metadata.uid));
+    });
+  }
+
+  it('evicts the Pods of an owner whose rollout looks at none of them, unless there is only one', {
     timeout,
   }, async (t) => {
     const shop = await opened(t);
-    await shop.deploy(3);
-    const [other] = await shop.pods();
-    await shop.label(other?.metadata.name ?? '', { track: 'canary' });
+    for (const [name, replicas] of Object.entries({ single: 1, several: 3 })) {
+      await createOwner(shop, deployments, name, replicas, { containers: [plainContainer] });
+    }
+    await shop.allReady(4);
     await shop.startOperator();
-    const podSelectorExpressions = [{ key: 'track', operator: 'NotIn' as const, values: ['canary'] }];
-    // The owner wants three Pods: one that is not selected counts as missing.
-    const strategy = { type: 'Auto' as const, maxUnavailable: 2 };
-    await shop.watch({ ...auto, strategy, podSelectorExpressions });
+    await shop.watch(auto);
     await shop.baselined();
     await shop.patchConfigMap({ data: { message: 'second' } });
     const { lastRestart } = await shop.restarted(1);
-    assert.deepEqual([lastRestart?.restarted, await restartedFor(shop)], [2, undefined]);
-    const left = await shop.allReady(3);
-    assert.equal(shop.seen.length, 5);
-    assert.ok(left.some(({ metadata }) => metadata.uid === other?.metadata.uid));
+    await shop.allReady(4);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [4, 8]);
+    assert.deepEqual(
+      [await restartedFor(shop, 'single'), await restartedFor(shop, 'several')],
+      [lastRestart?.id, undefined],
+    );
   });
 
   it('evicts without the right, says so once, and is Ready', { timeout }, async (t) => {
@@ -215,5 +240,63 @@ describe('strategy Auto', { concurrency: 4 }, () => {
     const { strategyInUse, lastRestart } = await shop.restarted(1);
     assert.deepEqual([strategyInUse, lastRestart?.restarted], ['Evict', 2]);
     assert.equal(await restartedFor(shop), undefined);
+  });
+});
+
+describe('two ConfigWatchers with a content each, by Auto on one Deployment', { concurrency: 2 }, () => {
+  const second = 'second-watcher';
+
+  /** Each has its own ConfigMap. */
+  async function both(t: Parameters<typeof Shop.open>[0]): Promise<Shop> {
+    const shop = await opened(t);
+    await shop.createConfigMap({ message: 'first' }, 'second-config');
+    await shop.deploy(3);
+    await shop.startOperator();
+    await shop.watch(auto);
+    await shop.watch({ ...auto, configMap: 'second-config' }, second);
+    await shop.baselined();
+    await shop.baselined(second);
+    await shop.olderThanEdits();
+    return shop;
+  }
+
+  const done = (shop: Shop, name: string) =>
+    shop.until('it is done', ({ pending, history }) => history?.length === 1 && !pending, { name });
+
+  it('make one rollout of two edits that come together', { timeout }, async (t) => {
+    const shop = await both(t);
+    await Promise.all([
+      shop.patchConfigMap({ data: { message: 'second' } }),
+      shop.patchConfigMap({ data: { message: 'second' } }, 'second-config'),
+    ]);
+    await done(shop, 'webapp-config-watcher');
+    await done(shop, second);
+    await shop.allReady(3);
+    assert.deepEqual([shop.seen.length, await shop.generation('Deployment')], [6, 2]);
+  });
+
+  it('make one rollout, and evict the new Pod that had started, where the second edit comes in the middle', {
+    timeout,
+  }, async (t) => {
+    const shop = await both(t);
+    const before = new Set(shop.seen);
+    shop.isKubeletSlow = true;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    const isMade = (count: number) => () => shop.seen.length === 3 + count;
+    await eventually(isMade(1), { timeout: 40_000, message: 'the rollout makes a Pod' });
+    const started = (await shop.pods()).find(({ metadata }) => !before.has(metadata.uid ?? ''));
+    // Of two Pods of one second the later one would count as started, too.
+    await shop.olderThanEdits();
+    await shop.getsReady(started?.metadata.name ?? '');
+    await eventually(isMade(2), { timeout: 40_000, message: 'and the next one, which has yet to start' });
+    await shop.olderThanEdits();
+    await shop.patchConfigMap({ data: { message: 'second' } }, 'second-config');
+    await shop.until('it waits', ({ pending }) => pending?.reason === 'RolloutInProgress', { name: second });
+    shop.isKubeletSlow = false;
+    await done(shop, 'webapp-config-watcher');
+    await done(shop, second);
+    const left = await shop.allReady(3);
+    assert.deepEqual([shop.seen.length, await shop.generation('Deployment')], [7, 2]);
+    assert.ok(!left.some(({ metadata }) => metadata.uid === started?.metadata.uid));
   });
 });

@@ -6,7 +6,7 @@ import { deployments } from '../../src/configwatcher/facts/workload.ts';
 import { type ContainerStatus, type Pod, pods } from '../../src/kubernetes/objects.ts';
 import { forbidEvictions, noteEvictions } from './configwatcher-evictions.ts';
 import { OperatorProcess } from './configwatcher-process.ts';
-import { events, isReady, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
+import { events, isReady, podDisruptionBudgets, probedContainer, Shop } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
 const timeout = 180_000;
@@ -86,7 +86,7 @@ describe('a ConfigWatcher', { concurrency: 3 }, () => {
     const { client, namespace } = shop;
     const bare = { namespace, name: 'bare' };
     const labels = { app: 'webapp' };
-    const spec = { containers: [{ name: 'app', image: 'mini-http-server' }] };
+    const spec = { containers: [probedContainer] };
     await client.create(pods, { metadata: { ...bare, labels }, spec });
     await shop.allReady(2);
     await shop.watch({ ...atOnce, strategy: { unmanagedPods: 'Delete', progressDeadlineSeconds: 15 } });

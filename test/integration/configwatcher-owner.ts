@@ -1,7 +1,7 @@
 /** Owners of Pods of a shop: a kind or a Pod template that the shop itself does not offer, and the pause of a rollout. */
 import { deployments, type Workload } from '../../src/configwatcher/facts/workload.ts';
 import type { Resource } from '../../src/kubernetes/objects.ts';
-import type { Shop } from './configwatcher-shop.ts';
+import { probedContainer, type Shop } from './configwatcher-shop.ts';
 
 /** A container without a reference to any configuration. */
 export const plainContainer = { name: 'app', image: 'mini-http-server' };
@@ -15,7 +15,7 @@ export async function createOwner(
   podSpec: object = {},
 ): Promise<void> {
   const labels = { app: 'webapp', deployment: name };
-  const template = { metadata: { labels }, spec: { containers: [plainContainer], ...podSpec } };
+  const template = { metadata: { labels }, spec: { containers: [probedContainer], ...podSpec } };
   const spec = { selector: { matchLabels: labels }, replicas, template };
   await client.create(resource, { metadata: { namespace, name }, spec });
 }

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
 import { type KubernetesObject, type Pod, pods, type Resource } from '../../src/kubernetes/objects.ts';
 import { noteEvictions } from './configwatcher-evictions.ts';
-import { Shop } from './configwatcher-shop.ts';
+import { probedContainer, Shop } from './configwatcher-shop.ts';
 import { grant, grantIn, isAllowed, kubeConfigOf, type Rule, regrant } from './rights.ts';
 import { eventually } from './support.ts';
 
@@ -15,7 +15,6 @@ const jobs: Resource<KubernetesObject & { spec?: object }> = {
 };
 const nodes: Resource = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', namespaced: false };
 
-const container = { name: 'app', image: 'mini-http-server' };
 const labels = { app: 'webapp' };
 
 /** All but the Pods, which are not listed without {@link listing}. */
@@ -49,7 +48,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       uid: owner.uid ?? '',
       controller: true,
     };
-    const spec = { containers: [container] };
+    const spec = { containers: [probedContainer] };
     const owned = { metadata: { namespace, name: 'of-game', labels, ownerReferences: [game] }, spec };
     await client.create(pods, owned);
     await client.create(pods, { metadata: { namespace, name: 'bare', labels }, spec });
@@ -94,7 +93,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
         annotations: { 'kubernetes.io/config.mirror': 'a', 'kubernetes.io/config.hash': 'a' },
         ownerReferences: [{ ...controller, controller: true }],
       },
-      spec: { nodeName: node.name, containers: [container] },
+      spec: { nodeName: node.name, containers: [probedContainer] },
     });
     await shop.allReady(2);
     await shop.startOperator();
@@ -362,7 +361,10 @@ describe('a ConfigWatcher with expressions', () => {
     };
     for (const [name, more] of Object.entries(labelsOf)) {
       const selected = { ...labels, deployment: name };
-      const template = { metadata: { labels: { ...selected, ...more } }, spec: { containers: [container] } };
+      const template = {
+        metadata: { labels: { ...selected, ...more } },
+        spec: { containers: [probedContainer] },
+      };
       const spec = { selector: { matchLabels: selected }, replicas: 1, template };
       await client.create(deployments, { metadata: { namespace, name }, spec });
     }

@@ -86,27 +86,6 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
     assert.ok(Date.parse(lastRestart?.startTime ?? '') >= Date.parse(cooldownUntil));
   });
 
-  it('takes one owner first, and as many at a time as it may when that serves', { timeout }, async (t) => {
-    const shop = await Shop.open(t);
-    await shop.createConfigMap({ message: 'first' });
-    for (let index = 0; index < 6; index++) await shop.createWorkload(1, 'Deployment', `web-${index}`);
-    await shop.allReady(6);
-    await shop.startOperator();
-    await shop.watch({ ...atOnce, strategy: { maxOwners: 2 } });
-    await shop.baselined();
-    await shop.patchConfigMap({ data: { message: 'second' } });
-    await eventually(() => shop.seen.length === 7, { timeout: 40_000, message: 'the first owner begins' });
-    await shop.allReady(6);
-    shop.isKubeletSlow = true;
-    await eventually(() => shop.seen.length === 9, { timeout: 40_000, message: 'two others begin' });
-    await shop.quiet();
-    assert.equal(shop.seen.length, 9, 'and no more');
-    shop.isKubeletSlow = false;
-    const { lastRestart } = await shop.restarted(1);
-    await shop.allReady(6);
-    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [6, 12]);
-  });
-
   it('has the first gap of its cooldown again after a quiet time as long as the longest', {
     timeout,
   }, async (t) => {
@@ -336,6 +315,38 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
     await shop.allReady(1);
     assert.deepEqual([restartNow, shop.seen.length], ['now', 2]);
   });
+});
+
+describe('a ConfigWatcher of many owners', { concurrency: 2 }, () => {
+  for (const [what, owners, strategy, atATime] of [
+    ['as many at a time as it may', 6, { maxOwners: 2 }, 2],
+    ['ten at a time by default', 13, {}, 10],
+  ] as const) {
+    it(`takes one owner first, and ${what} when that serves`, { timeout }, async (t) => {
+      const shop = await Shop.open(t);
+      await shop.createConfigMap({ message: 'first' });
+      for (let index = 0; index < owners; index++) {
+        await shop.createWorkload(1, 'Deployment', `web-${index}`);
+      }
+      await shop.allReady(owners);
+      await shop.startOperator();
+      await shop.watch({ ...atOnce, strategy });
+      await shop.baselined();
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      const begun = (count: number, message: string) =>
+        eventually(() => shop.seen.length === owners + count, { timeout: 40_000, message });
+      await begun(1, 'the first owner begins');
+      await shop.allReady(owners);
+      shop.isKubeletSlow = true;
+      await begun(1 + atATime, `${atATime} others begin`);
+      await shop.quiet();
+      assert.equal(shop.seen.length, owners + 1 + atATime, 'and no more');
+      shop.isKubeletSlow = false;
+      const { lastRestart } = await shop.restarted(1);
+      await shop.allReady(owners);
+      assert.deepEqual([lastRestart?.restarted, shop.seen.length], [owners, 2 * owners]);
+    });
+  }
 });
 
 describe('a ConfigWatcher that waits', { concurrency: 2 }, () => {

@@ -47,14 +47,17 @@ it(`${watchers} ConfigWatchers of one ConfigMap of 500 KB read it ${maxReads} ti
     ...{ gate: openGate, clock: systemClock, log: silentLogger, userAgent: 'test', fieldManager: 'test' },
   });
   t.after(close);
-  const reads = async () => {
+  const reads = async (...names: string[]) => {
     const lines = (await readAuditLog(cluster.auditLog))
       .filter(Boolean)
       .map((line): Line => JSON.parse(line));
     return lines.filter(({ verb, userAgent, objectRef }) => {
       const isOfOperator = userAgent?.startsWith('atwatch/') === true;
       return (
-        isOfOperator && verb === 'get' && objectRef?.resource === 'configmaps' && objectRef.name === 'shared'
+        isOfOperator &&
+        verb === 'get' &&
+        objectRef?.resource === 'configmaps' &&
+        names.includes(objectRef.name ?? '')
       );
     }).length;
   };
@@ -81,16 +84,30 @@ it(`${watchers} ConfigWatchers of one ConfigMap of 500 KB read it ${maxReads} ti
       { timeout: 60_000, interval: 250, message },
     );
   let hash = await applied('all have their baseline', (one) => one !== undefined);
-  let before = await reads();
+  let before = await reads('shared');
   const counts: number[] = [];
   for (let edit = 1; edit <= edits; edit++) {
     await client.patch(configMaps, key, { type: 'merge', body: { data: { edit: String(edit) } } });
     const last = hash;
     hash = await applied(`all have applied edit ${edit}`, (one) => one !== undefined && one !== last);
-    const after = await reads();
+    const after = await reads('shared');
     counts.push(after - before);
     before = after;
   }
+  // What has not moved is not read: another ConfigMap, and this one for an edit of the watchers alone.
+  const other = { namespace, name: 'other' };
+  await client.create(configMaps, { metadata: other, data: { edit: '0' } });
+  await client.patch(configMaps, other, { type: 'merge', body: { data: { edit: '1' } } });
+  await inParallel(watchers, 16, (index) => {
+    const watcher = { namespace, name: `watcher-${index}` };
+    return client.patch(configWatchers, watcher, { type: 'merge', body: { spec: { suspend: true } } });
+  });
+  const seen = async () => {
+    const { items } = await client.list(configWatchers, { namespace });
+    return items.every(({ metadata, status }) => status?.observedGeneration === metadata.generation);
+  };
+  await eventually(seen, { timeout: 60_000, interval: 250, message: 'all have seen their edit' });
+  assert.equal((await reads('shared', 'other')) - before, 0);
   t.diagnostic(`reads per edit: ${counts.join(', ')}`);
   assert.ok(
     counts.every((count) => count >= 1 && count <= maxReads),

@@ -19,11 +19,10 @@ import {
   type Resource,
 } from '../../src/kubernetes/objects.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
-import { connect } from '../../src/runtime/client/connect.ts';
 import { type Clock, systemClock } from '../../src/runtime/clock.ts';
 import { type Logger, silentLogger } from '../../src/runtime/logger.ts';
-import { Manager } from '../../src/runtime/manager/manager.ts';
 import { applyCrds, connectToTestCluster, eventually, testKubeConfig, withNamespace } from './support.ts';
+import { testManager } from './test-manager.ts';
 
 export const podDisruptionBudgets: Resource<
   KubernetesObject & {
@@ -65,12 +64,18 @@ const startup = 500;
 /** Ms between two reports of a kubelet. */
 const heartbeat = 10_000;
 
+/** A rollout awaits that it is ready. No node runs the probe: the kubelets of the shop say when it is. */
+export const probedContainer = {
+  ...{ name: 'app', image: 'mini-http-server' },
+  readinessProbe: { exec: { command: ['true'] } },
+};
+
 function podTemplate(configMap: string, deployment: string) {
   const from = { configMapKeyRef: { name: configMap, key: 'message' } };
   return {
     metadata: { labels: { ...labels, deployment } },
     spec: {
-      containers: [{ name: 'app', image: 'mini-http-server', env: [{ name: 'MESSAGE', valueFrom: from }] }],
+      containers: [{ ...probedContainer, env: [{ name: 'MESSAGE', valueFrom: from }] }],
     },
   };
 }
@@ -255,29 +260,7 @@ export class Shop {
     /** Where its metrics go. */
     registry = new Registry(),
   } = {}): Promise<void> {
-    const manager = new Manager({
-      connect: (gate) => {
-        const connection = connect({
-          kubeConfig,
-          gate,
-          clock,
-          log,
-          registry,
-          userAgent: 'atwatch-test',
-          fieldManager: 'atwatch',
-        });
-        onConnect(connection.client);
-        return connection;
-      },
-      clock,
-      log,
-      registry,
-      server: kubeConfig.getCurrentCluster()?.server ?? '',
-      instance: 'test',
-      namespaces,
-      metricsBindAddress: '0',
-      healthProbeBindAddress: '0',
-    });
+    const manager = testManager({ namespaces, kubeConfig, clock, log, registry, onConnect });
     addConfigWatcherController(manager, {
       ...{ annotationController, isPatchJailed },
       ...(secretAccess && { secretKeyNamespace: this.namespace }),

@@ -5,7 +5,7 @@ import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.
 import { configWatchers } from '../../src/api/resources.ts';
 import { configMaps, pods } from '../../src/kubernetes/objects.ts';
 import { secrets } from '../../src/kubernetes/types/core.generated.ts';
-import { events, Shop, untilOlderThanEdits } from './configwatcher-shop.ts';
+import { events, probedContainer, Shop, untilOlderThanEdits } from './configwatcher-shop.ts';
 import { HostileProxy, page, page404 } from './hostile-proxy.ts';
 import { eventually } from './support.ts';
 
@@ -197,7 +197,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     await shop.deploy(1);
     // It goes on with the old content, and keeps that alive on its node.
     const bare = { namespace, name: 'bare' };
-    const spec = { containers: [{ name: 'app', image: 'mini-http-server' }] };
+    const spec = { containers: [probedContainer] };
     await client.create(pods, { metadata: { ...bare, labels: { app: 'webapp' } }, spec });
     // A Pod of the second of the replacement counts as one that has taken an older one's place.
     await untilOlderThanEdits(await shop.allReady(2));

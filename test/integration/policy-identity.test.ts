@@ -8,8 +8,10 @@ import { after, before, describe, it } from 'node:test';
 import { Registry } from '@prometheus-io/client';
 import { parseAllDocuments } from 'yaml';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
-import { PolicySelfTest } from '../../src/policy-self-test.ts';
+import { PolicySelfTest, type PolicySelfTestOptions } from '../../src/policy-self-test.ts';
+import { openGate } from '../../src/runtime/client/write-gate.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { EventBroadcaster } from '../../src/runtime/events/event-broadcaster.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
 import { inOverlay, type Overlay } from './overlay.ts';
 import { at, namespace, pod } from './policy-objects.ts';
@@ -87,6 +89,7 @@ describe('the policies on the operator bind its ServiceAccount in an overlay wit
 describe('while the policies on the operator bind no ServiceAccount', () => {
   const dryRun = ['create', '--dry-run=server', '--filename=-'];
   const named = (name: string) => ({ ...at, metadata: { ...at.metadata, name } });
+  const silent = { recorder: { record: () => {} } };
   const watcher = {
     apiVersion: 'k8spatterns.io/v1',
     kind: 'ConfigWatcher',
@@ -103,10 +106,16 @@ describe('while the policies on the operator bind no ServiceAccount', () => {
   const change = (type: string, body: object) =>
     world.kubectl(['patch', identity, `--type=${type}`, `--patch=${JSON.stringify(body)}`]);
   /** What the operator's own test of its policy finds: 1 when it is in force, 0 when it is not. */
-  const inForce = async () => {
+  const inForce = async (telling: Pick<PolicySelfTestOptions, 'recorder' | 'ownPod'> = silent) => {
     const [stop, registry] = [new AbortController(), new Registry()];
-    const recorder = { record: () => {} };
-    const options = { clock: systemClock, log: silentLogger, recorder, registry, namespace, namespaces: [] };
+    const options = {
+      clock: systemClock,
+      log: silentLogger,
+      ...telling,
+      registry,
+      namespace,
+      namespaces: [],
+    };
     const ended = new PolicySelfTest({ ...options, client: world.clientOf(operator) }).start(stop.signal);
     try {
       const [, value] = await eventually(
@@ -153,7 +162,7 @@ describe('while the policies on the operator bind no ServiceAccount', () => {
       /team-atwatch-operator-identity-check.*no params found/,
     ],
   ];
-  it('is found not in force by a change of a ConfigWatcher as well', async () => {
+  it('is found not in force by a change of a ConfigWatcher as well, and told as an Event of its Pod', async (t) => {
     await world.kubectl(['create', '--filename=-'], { ...watcher, metadata: { name: 'tested', namespace } });
     assert.equal(await inForce(), 1);
     await withoutBinding(
@@ -161,7 +170,22 @@ describe('while the policies on the operator bind no ServiceAccount', () => {
       'operator-updates',
       async () => (await inForce()) === 1,
       async () => {
-        assert.equal(await inForce(), 0);
+        const broadcaster = new EventBroadcaster({
+          ...{ client: world.clientOf(operator), clock: systemClock, log: silentLogger },
+          ...{ gate: openGate, instance: 'host-1' },
+        });
+        t.after(() => broadcaster.stop(2000));
+        const ownPod = { namespace: 'other', name: 'atwatch-0' };
+        assert.equal(await inForce({ recorder: broadcaster.recorder('atwatch'), ownPod }), 0);
+        const selected = 'reason=PolicyNotInForce,involvedObject.name=atwatch-0';
+        const list = ['get', 'events', '--namespace=other', `--field-selector=${selected}`];
+        await eventually(
+          async () =>
+            /Warning +PolicyNotInForce .*the admission policy on the operator's updates/.test(
+              await world.kubectl(list),
+            ),
+          { message: 'the Event' },
+        );
       },
     );
   });

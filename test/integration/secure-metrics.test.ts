@@ -3,8 +3,14 @@
  * operator, and shown to a client by HTTPS.
  */
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { Registry } from '@prometheus-io/client';
+import { startOperator } from '../../hack/operator-process.ts';
+import { createAuthority } from '../../local-cluster/pki.ts';
+import { freePort } from '../../local-cluster/ports.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { silentLogger } from '../../src/runtime/logger.ts';
@@ -62,6 +68,23 @@ describe('the metrics of an operator that is installed with config/secure-metric
   it('are for no user while the operator may not ask', async (t) => {
     const client = world.clientOf('system:serviceaccount:other:some-other');
     assert.equal(await answerTo(t, client, await tokenOf('prometheus')), 500);
+  });
+
+  it('are served with the certificate that --metrics-cert-path names', async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'atwatch-metrics-'));
+    t.after(() => rm(directory, { recursive: true }));
+    const authority = await createAuthority('metrics-ca');
+    const { certificate, key } = await authority.issue({ name: 'metrics', hosts: ['127.0.0.1'] });
+    await writeFile(join(directory, 'tls.crt'), certificate);
+    await writeFile(join(directory, 'tls.key'), key);
+    const port = await freePort();
+    const flags = ['--leader-elect=false', '--secure-metrics', `--metrics-cert-path=${directory}`];
+    const process = await startOperator(world.kubeconfig, join(directory, 'operator.log'), {
+      flags: [...flags, `--metrics-bind-address=127.0.0.1:${port}`],
+    });
+    t.after(() => process.stop());
+    const status = httpsStatus(`https://127.0.0.1:${port}/metrics`, undefined, authority.certificate);
+    assert.equal(await status, 401, 'the certificate is trusted, and the client is not known');
   });
 
   it('are scraped by HTTPS', async () => {

@@ -7,15 +7,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { startOperator } from '../../hack/operator-process.ts';
-import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
-import { configWatchers } from '../../src/api/resources.ts';
-import { configMaps, pods } from '../../src/kubernetes/objects.ts';
-import { secrets } from '../../src/kubernetes/types/core.generated.ts';
-import { inParallel } from '../fixtures/in-parallel.ts';
-import { Shop } from './configwatcher-shop.ts';
-import { type Asked, HostileProxy } from './hostile-proxy.ts';
-import { applyCrds, connectToTestCluster, eventually, withNamespace } from './support.ts';
+import { startOperator } from '../../../hack/operator-process.ts';
+import type { ConfigWatcherStatus } from '../../../src/api/configwatcher.generated.ts';
+import { configWatchers } from '../../../src/api/resources.ts';
+import { configMaps, pods } from '../../../src/kubernetes/objects.ts';
+import { secrets } from '../../../src/kubernetes/types/core.generated.ts';
+import { inParallel } from '../../fixtures/in-parallel.ts';
+import { Shop } from '../configwatcher-shop.ts';
+import { type Asked, HostileProxy } from '../hostile-proxy.ts';
+import { applyCrds, connectToTestCluster, eventually, withNamespace } from '../support.ts';
 
 /** Megabytes of heap that the operator gets: enough for itself, a page of Pods and its notes, and for no more. */
 const heap = 64;

@@ -6,9 +6,9 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { chart } from '../chart/helm.ts';
-import { kubectl } from './kubectl.ts';
-import { previousVersion } from './previous-image.ts';
+import { chart } from '../../chart/helm.ts';
+import { kubectl } from '../kubectl.ts';
+import { previousVersion } from '../previous-image.ts';
 
 /** What counts as the previous release until there is a tag: the first commit with the packages of today. */
 const beforeTheFirstRelease = 'd5b3df2895b98b349315b12000572800927eebcb';

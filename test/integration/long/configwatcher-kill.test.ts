@@ -5,11 +5,11 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
-import { OperatorProcess } from './configwatcher-process.ts';
-import { Shop } from './configwatcher-shop.ts';
+import type { ConfigWatcherStatus } from '../../../src/api/configwatcher.generated.ts';
+import { OperatorProcess } from '../configwatcher-process.ts';
+import { Shop } from '../configwatcher-shop.ts';
+import { eventually } from '../support.ts';
 import { countWrites, isSpare, type KilledLife, type KillStory, killAtEach, lifeOf } from './kill-points.ts';
-import { eventually } from './support.ts';
 
 const killer = new URL('./at-killer.mjs', import.meta.url).href;
 const timeout = 290_000;

@@ -5,9 +5,9 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { contentHash } from '../../src/configwatcher/plan/config-hash.ts';
-import { type ConfigMap, configMaps } from '../../src/kubernetes/objects.ts';
-import { AnnotatedShop, type Kind, type WorkloadShape } from './annotated-shop.ts';
+import { contentHash } from '../../../src/configwatcher/plan/config-hash.ts';
+import { type ConfigMap, configMaps } from '../../../src/kubernetes/objects.ts';
+import { AnnotatedShop, type Kind, type WorkloadShape } from '../annotated-shop.ts';
 
 const timeout = 280_000;
 const auto = 'reloader.stakater.com/auto';

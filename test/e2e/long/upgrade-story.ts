@@ -7,10 +7,10 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import type { At } from '../../src/api/at.generated.ts';
-import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
-import type { Pod } from '../../src/kubernetes/objects.ts';
-import { eventually, type Namespace } from './kubectl.ts';
+import type { At } from '../../../src/api/at.generated.ts';
+import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';
+import type { Pod } from '../../../src/kubernetes/objects.ts';
+import { eventually, type Namespace } from '../kubectl.ts';
 
 const replicas = 3;
 const gate = 'atwatch.example/may-serve';

@@ -7,11 +7,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { Pod } from '../../src/kubernetes/objects.ts';
-import { chart, helm, skip } from '../chart/helm.ts';
-import { manifests, pullableImage } from './deployment.ts';
-import { documentedCommand, runDocumented } from './documented-command.ts';
-import { eventually, kubectl, withNamespace } from './kubectl.ts';
+import type { Pod } from '../../../src/kubernetes/objects.ts';
+import { chart, helm, skip } from '../../chart/helm.ts';
+import { manifests, pullableImage } from '../deployment.ts';
+import { documentedCommand, runDocumented } from '../documented-command.ts';
+import { eventually, kubectl, withNamespace } from '../kubectl.ts';
 import { type PreviousRelease, previousRelease, previousSources } from './previous-release.ts';
 import { UpgradeStory } from './upgrade-story.ts';
 

@@ -6,16 +6,17 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { before, describe, it, type TestContext } from 'node:test';
-import type { At, AtStatus } from '../../src/api/at.generated.ts';
-import { ats } from '../../src/api/resources.ts';
-import { pods } from '../../src/kubernetes/objects.ts';
-import { type AtStory, atStories } from '../fixtures/at-stories.ts';
-import { AtRig } from './at-rig.ts';
+import type { At, AtStatus } from '../../../src/api/at.generated.ts';
+import { ats } from '../../../src/api/resources.ts';
+import { pods } from '../../../src/kubernetes/objects.ts';
+import { type AtStory, atStories, trackedStory } from '../../fixtures/at-stories.ts';
+import { AtRig } from '../at-rig.ts';
+import { applyCrds, eventually } from '../support.ts';
 import { countWrites, isSpare, type KilledLife, killAtEach, lifeOf } from './kill-points.ts';
-import { applyCrds, eventually } from './support.ts';
 
 const killer = new URL('./at-killer.mjs', import.meta.url).href;
-const program = new URL('../../dist/atwatch.js', import.meta.url).pathname;
+const program = new URL('../../../dist/atwatch.js', import.meta.url).pathname;
+const trackingProgram = new URL('./tracking-operator.ts', import.meta.url).pathname;
 const timeout = 240_000;
 
 interface Life extends KilledLife {
@@ -27,13 +28,23 @@ interface Life extends KilledLife {
   readonly status: AtStatus;
 }
 
+/** The words of the program. One that works in a namespace of its own has no finalizer on its Pods. */
+function wordsOf({ tracked = false }: AtStory, namespace: string): readonly string[] {
+  if (tracked) return [trackingProgram, namespace];
+  const servers = ['--metrics-bind-address=0', '--health-probe-bind-address=0'];
+  return [program, `--namespaces=${namespace}`, '--log-level=error', ...servers];
+}
+
 /** Runs the operator until `end`, again after each kill; only the first process meets `killAt`. */
-async function operate(namespace: string, killAt: string, end: AbortSignal, seen: { output: string }) {
+async function operate(
+  words: readonly string[],
+  killAt: string,
+  end: AbortSignal,
+  seen: { output: string },
+): Promise<void> {
   for (let first = true; !end.aborted; first = false) {
-    const args = ['--import', killer, program, `--namespaces=${namespace}`, '--log-level=error'];
-    const servers = ['--metrics-bind-address=0', '--health-probe-bind-address=0'];
     const env = { ...process.env, KILL_AT: first ? killAt : '' };
-    const child = spawn(process.execPath, [...args, ...servers], {
+    const child = spawn(process.execPath, ['--import', killer, ...words], {
       env,
       stdio: ['ignore', 'ignore', 'pipe'],
     });
@@ -63,7 +74,7 @@ async function live(t: TestContext, story: AtStory, killAt = ''): Promise<Life> 
     last = object;
     isGone = type === 'DELETED';
   });
-  const operating = operate(rig.namespace, killAt, end.signal, seen);
+  const operating = operate(wordsOf(story, rig.namespace), killAt, end.signal, seen);
   const isTried = () => /^killed|\(dry run\)/m.test(seen.output);
   const isOver = async () => {
     if (!isGone) {
@@ -97,7 +108,7 @@ function endOf({ status: { phase, outcome, reason, exitCode, attempts }, podUids
 describe('an At whose operator is killed with SIGKILL', { concurrency: 4 }, () => {
   before(() => applyCrds());
 
-  for (const story of atStories) {
+  for (const story of [...atStories, trackedStory]) {
     it(`at any write of a run ${story.name}, runs once and ends`, { timeout }, async (t) => {
       const recorded = await live(t, story);
       assert.deepEqual([recorded.status.phase, recorded.status.outcome], ['DONE', story.outcome]);

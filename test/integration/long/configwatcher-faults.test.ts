@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict';
 import { Transform } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
-import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
-import { configWatchers } from '../../src/api/resources.ts';
-import { PodControl } from '../../src/configwatcher/act/pod-control.ts';
-import { pods } from '../../src/kubernetes/objects.ts';
-import { type ApiError, TransportError } from '../../src/runtime/client/api-error.ts';
-import { namespaces } from '../fixtures/cluster-resources.ts';
-import { recordingLogger } from '../runtime/controller/fixtures.ts';
-import { OperatorProcess } from './configwatcher-process.ts';
-import { events, podDisruptionBudgets, Shop } from './configwatcher-shop.ts';
-import { type Asked, failure, HostileProxy } from './hostile-proxy.ts';
-import { eventually, isGone } from './support.ts';
+import type { ConfigWatcherStatus } from '../../../src/api/configwatcher.generated.ts';
+import { configWatchers } from '../../../src/api/resources.ts';
+import { PodControl } from '../../../src/configwatcher/act/pod-control.ts';
+import { pods } from '../../../src/kubernetes/objects.ts';
+import { type ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
+import { namespaces } from '../../fixtures/cluster-resources.ts';
+import { recordingLogger } from '../../runtime/controller/fixtures.ts';
+import { OperatorProcess } from '../configwatcher-process.ts';
+import { events, podDisruptionBudgets, Shop } from '../configwatcher-shop.ts';
+import { type Asked, failure, HostileProxy } from '../hostile-proxy.ts';
+import { eventually, isGone } from '../support.ts';
 
 const timeout = 180_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
