@@ -27,8 +27,8 @@ export interface RunPod {
   readonly ends: RunEnd[];
   /** Exit codes of its main container that etcd ever showed. */
   readonly shownExits: Set<number>;
-  /** etcd showed that it succeeded. */
-  succeeded: boolean;
+  /** When etcd showed first that it succeeded. */
+  succeededAt: number | undefined;
   /** When the operator wrote on it that it is to stop, and why. */
   stop: { readonly time: number; readonly reason: string } | undefined;
   readonly createdBy: ChangeEntry['by'];
@@ -113,7 +113,7 @@ export class Runs {
     if (change === 'DELETED') known.goneAt = time;
     const phase = pod.status?.phase;
     if (known.endedAt === undefined && (phase === 'Succeeded' || phase === 'Failed')) known.endedAt = time;
-    known.succeeded ||= phase === 'Succeeded';
+    if (known.succeededAt === undefined && hasSucceeded(pod)) known.succeededAt = time;
     const main = mainContainerOf(pod);
     const status = pod.status?.containerStatuses?.find(({ name }) => name === main);
     for (const state of [status?.state, status?.lastState]) {
@@ -140,7 +140,7 @@ export class Runs {
         createdBy: by,
       },
       ...{ goneAt: undefined, endedAt: undefined, starts: [], ends: [] },
-      ...{ shownExits: new Set<number>(), succeeded: false, stop: undefined },
+      ...{ shownExits: new Set<number>(), succeededAt: undefined, stop: undefined },
     };
     run?.pods.push(made);
     this.#pods.set(uid, { pod: made, run });
@@ -190,6 +190,15 @@ export function mainContainerOf(pod: Pod): string {
   const { container: written } = madeWith(pod);
   const names = pod.spec.containers.map(({ name }) => name);
   return typeof written === 'string' && names.includes(written) ? written : (names[0] ?? '');
+}
+
+/** Whether it shows that the command has ended with 0, and was not killed for a deadline, whatever becomes of other containers. */
+export function hasSucceeded(pod: Pod): boolean {
+  const { phase, containerStatuses = [] } = pod.status ?? {};
+  const ended = containerStatuses.filter(({ state }) => state?.terminated?.exitCode === 0);
+  if (phase === 'Succeeded' || phase === 'Failed' || ended.length === 0) return phase === 'Succeeded';
+  const main = mainContainerOf(pod);
+  return ended.some(({ name }) => name === main);
 }
 
 /** Why the operator stops the Pod, as it has written on it; undefined for one that it does not stop. */

@@ -101,7 +101,8 @@ function commandOf(random: Random): string {
 }
 
 function templateOf(random: Random): Spec {
-  const sidecar = { name: 'helper', image: 'helper', command: ['serve'], restartPolicy: 'Always' };
+  const serve = ['serve', `--ends-in=${random.fork('sidecar').pick([100, 5000, 60_000])}`];
+  const sidecar = { name: 'helper', image: 'helper', command: serve, restartPolicy: 'Always' };
   return {
     metadata: { labels: { team: 'blue' } },
     spec: {

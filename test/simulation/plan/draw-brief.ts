@@ -3,7 +3,7 @@
  * to such a meeting of two or three faults once in a thousand runs; of these a dozen take a second.
  */
 import { Random } from '../../../src/testing/random.ts';
-import { app, at, budget } from '../regressions/parts.ts';
+import { app, at, budget, edit, owner } from '../regressions/parts.ts';
 import type { Deed, FaultPlan, Plan } from './plan.ts';
 
 /** What matters happens in this time, ms since the start. */
@@ -15,7 +15,7 @@ const servers = 2;
 export function drawBrief(seed: string): Plan {
   const random = new Random(`brief ${seed}`);
   const replicas = 1 + random.integer(3);
-  const { deeds, faults, count } = random.chance(0.06) ? drawLine(random) : drawMeeting(random);
+  const { deeds, faults, count } = briefOf(random);
   const others = Array.from({ length: count }, () => drawFault(random, replicas));
   return {
     ...{ seed, duration: 180_000, replicas, servers, election: random.chance(0.5), features: [] },
@@ -23,6 +23,11 @@ export function drawBrief(seed: string): Plan {
     deeds: deeds.sort((one, other) => one.at - other.at),
     faults: [...faults, ...others].sort((one, other) => one.at - other.at),
   };
+}
+
+function briefOf(random: Random): Brief {
+  if (random.fork('broken content').chance(0.06)) return drawBroken(random);
+  return random.chance(0.06) ? drawLine(random) : drawMeeting(random);
 }
 
 interface Brief {
@@ -35,6 +40,32 @@ interface Brief {
 function drawMeeting(random: Random): Brief {
   const deeds = random.chance(0.5) ? drawAts(random) : drawWatcher(random);
   return { deeds, faults: [], count: 2 + random.integer(4) };
+}
+
+/** A content breaks the Pod of the smallest of two owners, and people do something to that before they mend the content. */
+function drawBroken(random: Random): Brief {
+  const type = random.pick(['Auto', 'Evict', 'RolloutRestart']);
+  const when = crowdFrom + 30_000 + random.integer(40_000);
+  const small = { at: when, resource: 'deployments', name: 'small' } as const;
+  const annotations = { 'k8spatterns.io/restarted-for.app': null };
+  const label = ['part', 'small'] as const;
+  const again = { ...owner('deployments', 'small', 'app', { replicas: 1 }), at: when + 1000 };
+  return {
+    deeds: [
+      ...app({ strategy: { type }, debounce: { quiet: '0s' } }),
+      owner('deployments', 'small', 'app', { replicas: 1 }),
+      edit(crowdFrom, { message: 'a-bad-one' }),
+      ...random.pick<Deed[]>([
+        [{ ...small, do: 'patch', body: { spec: { replicas: 0 } } }],
+        [{ ...small, do: 'patch', body: { spec: { template: { metadata: { annotations } } } } }],
+        [{ at: when, do: 'pod', label, index: 0, what: 'delete' }],
+        [{ ...small, do: 'delete' }, again],
+      ]),
+      edit(130_000, { message: 'two' }),
+    ],
+    faults: [],
+    count: random.integer(2),
+  };
 }
 
 /** So many Ats that they wait in line for a quota, and most of them are wanted no more while they do. */
@@ -77,21 +108,32 @@ function lifeOf(name: string, random: Random): Deed[] {
   const acts = Array.from({ length: random.integer(3) }, () => {
     return actOn(name, born + 1 + random.integer(dueAt), random);
   });
-  return [at(name, spec, born), ...acts];
+  return [at(name, { ...spec, ...besides(random.fork('besides')) }, born), ...acts];
+}
+
+/** What runs beside the command, and a deadline that may meet its end. */
+function besides(random: Random): object {
+  const serve = { name: 'mesh', image: 'shop', command: ['serve', '--ends-in=20000'] };
+  const helper = { name: 'helper', image: 'shop', command: ['job', '--for=1500', '--exit=1'] };
+  const spec = random.pick([
+    { initContainers: [{ ...serve, restartPolicy: 'Always' }] },
+    { containers: [{ name: 'main' }, random.pick([serve, helper])] },
+  ]);
+  return random.chance(0.3) ? { template: { spec }, activeDeadlineSeconds: random.pick([1, 3]) } : {};
 }
 
 function actOn(name: string, when: number, random: Random): Deed {
   const toPod = (what: 'delete' | 'force-delete' | 'strip-owner'): Deed => {
     return { at: when, do: 'pod', label: ['app', name], index: 0, what };
   };
-  const edit = (spec: object): Deed => ({ at: when, do: 'patch', resource: 'ats', name, body: { spec } });
+  const patch = (spec: object): Deed => ({ at: when, do: 'patch', resource: 'ats', name, body: { spec } });
   return random.pick([
     toPod('delete'),
     toPod('force-delete'),
     toPod('strip-owner'),
-    edit({ suspend: random.chance(0.5) }),
-    edit({ cancel: true }),
-    edit({ schedule: '2024-01-01T00:00:40Z' }),
+    patch({ suspend: random.chance(0.5) }),
+    patch({ cancel: true }),
+    patch({ schedule: '2024-01-01T00:00:40Z' }),
     { at: when, do: 'delete', resource: 'ats', name },
   ]);
 }
@@ -115,7 +157,7 @@ function editOf(random: Random): Deed {
     patch('configmaps', { data: { message: random.pick(values) } });
   return random.pick([
     content(['one', 'two', 'three']),
-    content(['one', 'two', 'bad']),
+    content(['one', 'two', 'a-bad-one']),
     patch('configmaps', { metadata: { labels: { edited: `${when}` } } }),
     patch('configwatchers', { spec: { suspend: random.chance(0.5) } }),
     { at: when, do: 'pod', label: ['app', 'app'], index: 0, what: 'delete' },

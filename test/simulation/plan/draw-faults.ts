@@ -168,6 +168,7 @@ export const makers: Partial<Readonly<Record<Feature, Maker>>> = {
   aimed: (draw) => Array.from({ length: draw.random.pick([2, 4, 10]) }, () => aimedFaults(draw)).flat(),
   refuse: (draw) => {
     if (draw.runs.length > 0 && draw.random.chance(0.3)) return [refusedRecord(draw)];
+    if (draw.random.chance(0.2)) return [fewSeats(draw)];
     const [method, path] = draw.random.pick(writeKinds);
     const code = draw.random.pick([429, 500, 503] as const);
     return [
@@ -175,14 +176,22 @@ export const makers: Partial<Readonly<Record<Feature, Maker>>> = {
     ];
   },
   quota: (draw) => [
-    refusal(draw, 403, 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7'),
-  ],
-  // The second one names no cause that others share: each At tries for itself.
-  'pod-security': (draw) => [
     draw.random.chance(0.5)
-      ? refusal(draw, 403, 'violates PodSecurity "restricted:latest": runAsNonRoot != true')
-      : refusal(draw, 422, 'Pod is invalid: spec.runtimeClassName: Invalid value: "absent": not found'),
+      ? refusal(draw, 403, 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7')
+      : {
+          ...{ at: when(draw), fault: 'pod-quota', room: draw.random.pick([0, 0, 1, 3]) },
+          for: span(draw.random),
+        },
   ],
+  'pod-security': (draw) => {
+    if (draw.random.chance(0.3)) return [{ at: when(draw), fault: 'restricted', for: span(draw.random) }];
+    // The second one names no cause that others share: each At tries for itself.
+    return [
+      draw.random.chance(0.5)
+        ? refusal(draw, 403, 'violates PodSecurity "restricted:latest": runAsNonRoot != true')
+        : refusal(draw, 422, 'Pod is invalid: spec.runtimeClassName: Invalid value: "absent": not found'),
+    ];
+  },
   'webhook-down': (draw) => [
     refusal(
       draw,
@@ -286,6 +295,15 @@ function aimedFaults(draw: FaultDraw): FaultPlan[] {
   const [, make] = random.pick(makersFor(draw).filter(([feature]) => feature !== 'aimed'));
   const [at, on, after] = [random.integer(duration), random.pick(rows), random.pick([0, 2, 50, 1000])];
   return make(draw).map((strike) => ({ at, fault: 'aimed', on, after, strike }));
+}
+
+/** Replicas get in each other's way, and a replica in its own. */
+function fewSeats(draw: FaultDraw): FaultPlan {
+  const { random } = draw;
+  return {
+    ...{ at: when(draw), fault: 'seats', count: random.pick([1, 2]), duration: random.pick([5, 50, 500]) },
+    for: span(random),
+  };
 }
 
 function refusal(draw: FaultDraw, code: 403 | 422 | 500, message: string): FaultPlan {

@@ -136,7 +136,28 @@ const makers: Partial<Readonly<Record<Feature, (draw: EditDraw) => Deed[]>>> = {
       ...(app.isAnnotated ? [] : [patchOf(at, 'configwatchers', app.watcher, { spec: { sources } })]),
     ];
   },
+  'watcher-bad-content': (draw) => {
+    const at = later(draw);
+    const after = [4000, 15_000, 30_000, 75_000].filter(() => draw.random.chance(0.6));
+    return [write(draw, at, `${configCanary}-bad-1`), ...after.map((ms) => mitigate(draw, at + ms))];
+  },
 };
+
+/** What people do to an owner that a content has broken, before they mend the content. */
+function mitigate({ app, random }: EditDraw, at: number): Deed {
+  const { name, workload, labels } = random.pick(app.owners);
+  const annotation = `k8spatterns.io/restarted-for.${app.watcher}`;
+  const undo = { spec: { template: { metadata: { annotations: { [annotation]: null } } } } };
+  const label = Object.entries(labels).at(-1) ?? (['app', app.name] as const);
+  const what = random.pick(['delete', 'force-delete'] as const);
+  const deletion: Deed = { at, do: 'pod', label, index: random.integer(3), what };
+  return random.pick([
+    deletion,
+    deletion,
+    patchOf(at, workload, name, undo),
+    ...(workload === 'daemonsets' ? [] : [patchOf(at, workload, name, { spec: { replicas: 0 } })]),
+  ]);
+}
 
 const byTemplate = (operator: string) => [{ key: 'pod-template-hash', operator }];
 

@@ -26,7 +26,7 @@ export function drawWatchers(draw: Draw): Deed[] {
   const deeds: Deed[] = [];
   for (let index = 0; index < apps; index++) deeds.push(...drawApp(`app-${index}`, draw));
   if (features.has('watcher-bare-pods')) {
-    const spec = podSpec(['app-0-config'], [], random);
+    const spec = podSpec('app-0', ['app-0-config'], [], random);
     deeds.push(create(0, 'pods', 'bare', 'v1', 'Pod', { metadata: meta('bare', { app: 'app-0' }), spec }));
   }
   if (features.has('watcher-selector') && random.chance(0.5)) {
@@ -42,19 +42,22 @@ export function drawWatchers(draw: Draw): Deed[] {
   return deeds;
 }
 
-function podSpec(configMaps: readonly string[], secrets: readonly string[], random: Random): Json {
+function podSpec(
+  name: string,
+  configMaps: readonly string[],
+  secrets: readonly string[],
+  random: Random,
+): Json {
   const ready = random.pick([0, 500, 3000]);
   const envFrom = [
     ...configMaps.map((name) => ({ configMapRef: { name, optional: true } })),
     ...secrets.map((name) => ({ secretRef: { name, optional: true } })),
   ];
-  const main = {
-    name: 'main',
-    image: 'shop',
-    command: ['serve', `--ready-after=${ready}`, '--breaks-with=bad'],
-    envFrom,
-    readinessProbe: {},
-  };
+  // A container without a probe that crashes is Ready for a moment each time.
+  const probe = random.fork(`probe ${name}`).chance(0.8)
+    ? { command: ['serve', `--ready-after=${ready}`, '--breaks-with=bad'], readinessProbe: {} }
+    : { command: ['serve', '--breaks-with=bad'] };
+  const main = { name: 'main', image: 'shop', envFrom, ...probe };
   return { containers: [main], terminationGracePeriodSeconds: random.pick([0, 1, 5]) };
 }
 
@@ -129,7 +132,7 @@ function workloadOf(
   const isOnDelete = features.has('watcher-on-delete') && random.chance(0.5);
   const spec = {
     selector: { matchLabels: labels },
-    template: { metadata: { labels }, spec: podSpec(configs, secrets, random) },
+    template: { metadata: { labels }, spec: podSpec(name, configs, secrets, random) },
     ...(workload !== 'daemonsets' && { replicas }),
     ...(workload === 'statefulsets' && { serviceName: name }),
     ...(workload !== 'deployments' && isOnDelete && { updateStrategy: { type: 'OnDelete' } }),

@@ -131,6 +131,18 @@ export type FaultPlan =
       readonly message: string;
       readonly for: number;
     }
+  /** A quota of the namespace has room for so many more Pods. */
+  | { readonly at: number; readonly fault: 'pod-quota'; readonly room: number; readonly for: number }
+  /** The namespace enforces the Pod Security Standard restricted. */
+  | { readonly at: number; readonly fault: 'restricted'; readonly for: number }
+  /** Each API server works on so many writes of replicas at a time, each for so many ms, and turns the others away. */
+  | {
+      readonly at: number;
+      readonly fault: 'seats';
+      readonly count: number;
+      readonly duration: number;
+      readonly for: number;
+    }
   /** The next watch of a resource opens so. */
   | {
       readonly at: number;

@@ -37,34 +37,37 @@ function edit({ name, end }: SceneDraw, spec: Json): Deed {
   return patchOf(end, 'configwatchers', name, { spec });
 }
 
-/** An application, its ConfigMap and its watcher. */
-function app(
-  draw: SceneDraw,
-  { spec = {}, strategy = {}, workload = 'deployments', ...parts }: Parts,
-): Deed[] {
-  const { name, begin } = draw;
-  const { replicas = 1, ready = 0, workloadSpec = {} } = parts;
-  const labels = { app: name };
+/** A workload of that application. */
+function workloadOf({ name: app, begin }: SceneDraw, name: string, parts: Parts): Deed {
+  const { workload = 'deployments', replicas = 1, ready = 0, workloadSpec = {} } = parts;
+  const labels = { app, part: name };
   const main = {
     ...{
       name: 'main',
       image: 'shop',
       readinessProbe: {},
-      envFrom: [{ configMapRef: { name, optional: true } }],
+      envFrom: [{ configMapRef: { name: app, optional: true } }],
     },
     command: ['serve', `--ready-after=${ready}`, '--breaks-with=bad'],
   };
   const template = { metadata: { labels }, spec: { containers: [main], terminationGracePeriodSeconds: 1 } };
+  return create(begin, workload, name, 'apps/v1', kinds[workload], {
+    metadata: meta(name, labels),
+    spec: { selector: { matchLabels: labels }, template, replicas, ...workloadSpec },
+  });
+}
+
+/** An application, its ConfigMap and its watcher. */
+function app(draw: SceneDraw, parts: Parts): Deed[] {
+  const { name, begin } = draw;
+  const { spec = {}, strategy = {} } = parts;
   return [
     configMap(name, begin),
-    create(begin, workload, name, 'apps/v1', kinds[workload], {
-      metadata: meta(name, labels),
-      spec: { selector: { matchLabels: labels }, template, replicas, ...workloadSpec },
-    }),
+    workloadOf(draw, name, parts),
     watcher(name, begin + 1, {
       ...{
         configMap: name,
-        podSelector: labels,
+        podSelector: { app: name },
         strategy: { type: 'Evict', progressDeadlineSeconds: 600, ...strategy },
       },
       ...{ debounce: { quiet: '0s', max: '30s' }, cooldown: { base: '0s', max: '0s' } },
@@ -154,14 +157,24 @@ export const watcherScenes: Scenes = {
       ...{ from: settled + begun, writes: [['POST', '/eviction']] },
     };
   },
-  'ConfigWatcher NewPodsNotAvailable': (draw) => ({
-    deeds: [
-      ...app(draw, { replicas: 2, strategy: { progressDeadlineSeconds: 10 } }),
-      write(draw, draw.begin + settled, 'bad-1'),
-      write(draw, draw.end, 'good-1'),
-    ],
-    from: settled + 15_000,
-  }),
+  // What people do to the owner that is broken takes it out of that state no more than others get the content.
+  'ConfigWatcher NewPodsNotAvailable': (draw) => {
+    const { name, begin, end, random } = draw;
+    const type = random.pick(['Evict', 'Evict', 'RolloutRestart']);
+    const strategy = { type, progressDeadlineSeconds: 10 };
+    const patch = (body: object) => patchOf(begin + settled + 25_000, 'deployments', name, { spec: body });
+    const annotations = { [`k8spatterns.io/restarted-for.${name}`]: null };
+    return {
+      deeds: [
+        ...app(draw, { replicas: 2, strategy }),
+        workloadOf(draw, `${name}-more`, { replicas: 3 }),
+        write(draw, begin + settled, 'bad-1'),
+        random.pick([patch({ replicas: 0 }), patch({ template: { metadata: { annotations } } })]),
+        write(draw, end, 'good-1'),
+      ],
+      from: settled + 15_000,
+    };
+  },
   // A rollout that is paused, or that waits until each Pod is deleted.
   'ConfigWatcher Stalled': (draw) => {
     const { name, begin, end } = draw;

@@ -1,23 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are source code.
 /** Planted bugs: mistakes that operators make, each as a replacement in the source. */
-
-export interface Replacement {
-  /** Below the root of the project. */
-  readonly file: string;
-  /** Occurs exactly once in the file. */
-  readonly find: string;
-  readonly replace: string;
-}
-
-export interface PlantedBug extends Replacement {
-  readonly name: string;
-  /** In the words of who would have made it. */
-  readonly sentence: string;
-  /** A second place that guards against the same mistake. */
-  readonly also?: Replacement;
-  /** The promise that it breaks; another one may notice it first. */
-  readonly promise: string;
-}
+import { ofConfigWatcher } from './configwatcher-bugs.ts';
+import type { PlantedBug } from './planted-bug.ts';
 
 const at = {
   pending: 'src/at/decide/decide-pending.ts',
@@ -27,19 +11,6 @@ const at = {
   actuator: 'src/at/act/actuator.ts',
   reconciler: 'src/at/reconciler.ts',
 };
-const watcher = {
-  change: 'src/configwatcher/decide/change.ts',
-  comparison: 'src/configwatcher/decide/comparison.ts',
-  pending: 'src/configwatcher/decide/pending.ts',
-  groups: 'src/configwatcher/decide/pod-groups.ts',
-  restart: 'src/configwatcher/decide/restart.ts',
-  turn: 'src/configwatcher/decide/turn.ts',
-  leftOut: 'src/configwatcher/decide/left-out.ts',
-  restartWrite: 'src/configwatcher/act/restart-write.ts',
-  hash: 'src/configwatcher/plan/config-hash.ts',
-  store: 'src/configwatcher/act/state-store.ts',
-};
-
 const ofAt: readonly PlantedBug[] = [
   {
     name: 'random Pod name',
@@ -74,6 +45,19 @@ const ofAt: readonly PlantedBug[] = [
     promise: 'S3',
   },
   {
+    name: 'sidecar stopped for the command',
+    sentence: 'a command that has ended is stopped for its deadline as long as its native sidecar goes on',
+    file: 'src/at/decide/stop.ts',
+    find: 'if (view.isOver) {',
+    replace: 'if (view.isOutlived) {',
+    also: {
+      file: 'src/at/decide/running.ts',
+      find: 'if (view.isOver) return { requeueAt: sidecarsDue(view) };',
+      replace: 'if (view.isOutlived) return { requeueAt: sidecarsDue(view) };',
+    },
+    promise: 'R1',
+  },
+  {
     name: 'early by a second',
     sentence: 'whole seconds are compared',
     file: at.pending,
@@ -103,6 +87,19 @@ const ofAt: readonly PlantedBug[] = [
     file: at.pending,
     find: 'requeueAfter: Math.max(0, Math.min(o.retryDelay, deadline + 1 - o.now)),',
     replace: 'requeueAfter: 1,',
+    promise: 'R4',
+  },
+  {
+    name: 'turns ignored',
+    sentence: 'each At whose create is refused tries again on its own',
+    file: 'src/at/act/launch-turns.ts',
+    find: 'if (place === undefined || (line.next(now) === key && now >= line.nextTurnAt)) {',
+    replace: 'if (place === undefined || now - place.since >= 1000) {',
+    also: {
+      file: 'src/at/act/launch-turns.ts',
+      find: 'return waitOf(line, key, failure, now);',
+      replace: 'return { ...waitOf(line, key, failure, now), waitMs: 1000 };',
+    },
     promise: 'R4',
   },
   {
@@ -237,7 +234,7 @@ const ofAt: readonly PlantedBug[] = [
     name: 'errors swallowed',
     sentence: 'a failed reconcile counts as done',
     file: at.reconciler,
-    find: 'throw isWaitedFor ? new RetryError(error.message, maxUnansweredDelayMs, { cause: error }) : error;',
+    find: 'throw isWaitedFor\n        ? new RetryError(error.message, maxUnansweredDelayMs, { cause: error })\n        : this.#notPastDue(error, at);',
     replace: 'return {};',
     promise: 'L1',
   },
@@ -303,151 +300,6 @@ const ofFailures: readonly PlantedBug[] = [
   },
 ];
 
-const ofConfigWatcher: readonly PlantedBug[] = [
-  {
-    name: 'no canary',
-    sentence: 'a new content is given to several owners at once',
-    file: watcher.restart,
-    find: 'const isCanary = strategy.canary && !proven;',
-    replace: 'const isCanary = strategy.canary && proven;',
-    promise: 'R3',
-  },
-  {
-    name: 'no debounce memory',
-    sentence: 'a change is acted on at once',
-    file: watcher.pending,
-    find: 'const delay = begins ? startDelay(spec, state, pending, now) : undefined;',
-    replace: 'const delay = undefined as Wait | undefined;',
-    promise: 'S7',
-  },
-  {
-    name: 'fresh Pods restarted',
-    sentence: 'the cutoff is not compared',
-    file: watcher.groups,
-    find: "if (cutoff === undefined || pod.created > cutoff || neverLeft(pod, staleness)) return 'fresh';",
-    replace: "if (cutoff === undefined) return 'fresh';",
-    promise: 'S7',
-  },
-  {
-    name: 'cutoff from now on',
-    sentence: 'the cutoff follows the newest Pod at each look',
-    file: watcher.change,
-    find: '      ...(pending && { pending: { ...pending, hash } }),',
-    replace: '      ...(pending && { pending: { ...pending, hash, cutoff: now } }),',
-    promise: 'S7',
-  },
-  {
-    name: 'Pods made in between forgotten',
-    sentence: 'back to the applied content means that nothing is owed',
-    file: watcher.change,
-    find: 'if (!isReturn || !pods || hasStalePods(edit.state, pods, spec)) return edit;',
-    replace: 'if (!isReturn) return edit;',
-    promise: 'R3',
-  },
-  {
-    name: 'rollout for no stale Pod',
-    sentence: 'a template is changed for an owner whose Pods are fresh',
-    file: watcher.turn,
-    find: '  if (group.stale.length === 0) return noTurn;\n',
-    replace: '',
-    also: {
-      file: 'src/configwatcher/decide/restart.ts',
-      find: 'if (group.stale.length === 0 || yields || turn.held) return false;',
-      replace: 'if (yields || turn.held) return false;',
-    },
-    promise: 'S7',
-  },
-  {
-    name: 'metadata counts',
-    sentence: 'the whole object is hashed',
-    file: watcher.hash,
-    find: "feed(digest, content ? 'present' : 'absent');",
-    replace: "feed(digest, content ? JSON.stringify(content) : 'absent');",
-    promise: 'S8',
-  },
-  {
-    name: 'keys ignored',
-    sentence: 'a key that does not count restarts, too',
-    file: watcher.hash,
-    find: 'const counts = (key: string) => keys.length === 0 || keys.includes(key);',
-    replace: 'const counts = (key: string) => key !== undefined;',
-    promise: 'S9',
-  },
-  {
-    name: 'baseline forgotten',
-    sentence: 'a source that is seen first counts as changed',
-    file: watcher.comparison,
-    find: '.filter(({ entry, hash, content }) => entry && holds(entry, hash, content))',
-    replace: '.filter(({ entry, hash, content }) => !entry || holds(entry, hash, content))',
-    promise: 'S9',
-  },
-  {
-    name: 'budget passed by',
-    sentence: 'a Pod is deleted instead of evicted',
-    file: watcher.restartWrite,
-    find: 'client.evict({ namespace, name }, { uid, signal })',
-    replace: 'client.delete(pods, { namespace, name }, { uid, signal })',
-    promise: 'S15',
-  },
-  {
-    name: 'eviction without UID',
-    sentence: 'a Pod is evicted by its name alone',
-    file: watcher.restartWrite,
-    find: 'client.evict({ namespace, name }, { uid, signal })',
-    replace: 'client.evict({ namespace, name }, { signal } as never)',
-    promise: 'S12',
-  },
-  {
-    name: 'all at once',
-    sentence: 'maxUnavailable is not looked at',
-    file: watcher.turn,
-    find: '...lineOf(line, input).slice(0, room)];',
-    replace: '...lineOf(line, input)];',
-    promise: 'R3',
-  },
-  {
-    name: 'blind PUT',
-    sentence: 'a status is replaced without its version',
-    file: watcher.store,
-    find: 'this.#client.updateStatus(this.#resource, { ...watcher, status }, { signal });',
-    replace:
-      'this.#client.updateStatus(this.#resource, { ...watcher, metadata: { ...watcher.metadata, resourceVersion: undefined }, status } as never, { signal });',
-    promise: 'S12',
-  },
-  {
-    name: 'stuck for ever',
-    sentence: 'an owner whose template could not be changed before its deadline is not tried again',
-    file: watcher.restart,
-    find: 'if (stall && turn.due.length === 0 && !turn.rollout) return false;',
-    replace: 'if (stall && turn.due.length === 0) return false;',
-    promise: 'L8',
-  },
-  {
-    name: 'left out in silence',
-    sentence: 'an edit of the selector forgets what was owed to the Pods that it leaves out',
-    file: watcher.leftOut,
-    find: "if (!formerPods) return 'formerPods';",
-    replace: 'if (!formerPods) return { state: withSelector(state, pending, selector), left: 0 };',
-    promise: 'R3',
-  },
-  {
-    name: 'selector ignored',
-    sentence: 'one matching label is enough',
-    file: 'src/configwatcher/plan/selector.ts',
-    find: 'return printLabelSelector(labelRequirements(selector));',
-    replace: 'return Object.keys(selector.matchLabels ?? {}).join();',
-    promise: 'S10',
-  },
-  {
-    name: 'kept for good',
-    sentence: 'a ConfigWatcher that was made for a workload stays when its annotation is taken away',
-    file: 'src/annotated-workloads/decide/decide.ts',
-    find: "isOwn ? { type: 'Delete', watcher } : undefined",
-    replace: 'undefined',
-    promise: 'L10',
-  },
-];
-
 const ofRuntime: readonly PlantedBug[] = [
   {
     name: 'gate not asked',
@@ -464,6 +316,14 @@ const ofRuntime: readonly PlantedBug[] = [
     find: 'const free = this.#clock.monotonic() >= this.#observation.expiresAt;',
     replace: 'const free = this.#clock.monotonic() >= 0;',
     promise: 'S11',
+  },
+  {
+    name: 'late for the Lease',
+    sentence: 'a standby asks for the Lease once in a minute',
+    file: 'src/runtime/leader/leader-elector.ts',
+    find: 'return expiry > 0 ? Math.min(period, Math.ceil(expiry)) : period;',
+    replace: 'return period * 30;',
+    promise: 'L4',
   },
   {
     name: '410 ignored',

@@ -8,7 +8,8 @@ import { createInterface } from 'node:readline';
 import type { RunReport } from '../figures.ts';
 import { workerFlags } from '../main.ts';
 import { seedsOf } from '../plan/draw-plan.ts';
-import { type PlantedBug, plantedBugs } from './bugs.ts';
+import { plantedBugs } from './bugs.ts';
+import type { PlantedBug } from './planted-bug.ts';
 
 const { BUG = '', SECONDS = '600', JOBS = String(availableParallelism()) } = process.env;
 const main = new URL('../main.ts', import.meta.url).pathname;

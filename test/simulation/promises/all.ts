@@ -16,7 +16,7 @@ import {
   someReplicaLeads,
 } from './liveness.ts';
 import { namespaceGoes } from './namespace-goes.ts';
-import { batchesAreBounded, notTooSoon, oneOwnerFirst } from './pace.ts';
+import { batchesAreBounded, brokenContentStops, checkedRollouts, notTooSoon, oneOwnerFirst } from './pace.ts';
 import { processesGoOn } from './process-ends.ts';
 import {
   bystandersAreInTime,
@@ -60,7 +60,9 @@ export const allPromises: readonly NamedPromise[] = [
   appliedRunsEverywhere,
   leftOutIsTold,
   batchesAreBounded,
+  checkedRollouts,
   oneOwnerFirst,
+  brokenContentStops,
   notTooSoon,
   requestsAreBounded,
   absenceIsProven,

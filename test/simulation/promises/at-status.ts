@@ -3,7 +3,7 @@ import type { At, AtStatus } from '../../../src/api/at.generated.ts';
 import { controllerOf, type Pod } from '../../../src/kubernetes/objects.ts';
 import { type ChangeEntry, jsonOf } from '../entry.ts';
 import { type Finding, type Found, type History, kept, type NamedPromise } from '../history.ts';
-import { type AtRun, isGated, type RunPod } from '../runs.ts';
+import { type AtRun, hasSucceeded, isGated, type RunPod } from '../runs.ts';
 import { waitOf } from './basis.ts';
 import { isHeld } from './exactly-once.ts';
 import { isInWindow } from './launches.ts';
@@ -115,7 +115,7 @@ function runAgain(history: History, { object, by }: ChangeEntry): Finding | unde
   const pod = run.pods.find(({ uid }) => uid === object.metadata.uid);
   if (pod !== undefined && isInWindow(history, pod, run)) return undefined;
   const succeeded = run.pods.find(
-    (one) => one.uid !== object.metadata.uid && one.succeeded && one.stop === undefined,
+    (one) => one.uid !== object.metadata.uid && one.succeededAt !== undefined && one.stop === undefined,
   );
   return succeeded === undefined || isUnseen(history, succeeded, by)
     ? undefined
@@ -132,9 +132,7 @@ function isUnseen(history: History, { uid, pod, goneAt }: RunPod, by: ChangeEntr
   const { replica = '', sentAt = history.time } = by ?? {};
   const decidedAt = sentAt - waitOf(history, sentAt);
   const states = history.replicas.get(replica)?.seen.get(uid) ?? [];
-  return !states.some(
-    ({ object, time }) => time <= decidedAt && (object as Pod).status?.phase === 'Succeeded',
-  );
+  return !states.some(({ object, time }) => time <= decidedAt && hasSucceeded(object as Pod));
 }
 
 /** So much later than its Pod the answer to a create may arrive, in milliseconds. */
@@ -201,12 +199,12 @@ function wrongEnd(history: History, { at, after, run, by }: StatusWrite): Findin
   const isGone = pod?.goneAt !== undefined;
   const isGoing = isGone || pod?.pod.metadata.deletionTimestamp !== undefined;
   if (after.outcome === 'Succeeded') {
-    const isTrue = pod?.succeeded === true || pod?.shownExits.has(0) === true;
+    const isTrue = pod?.succeededAt !== undefined || pod?.shownExits.has(0) === true;
     return isTrue ? undefined : { text: `${name} is said to have succeeded and did not`, clue: 'no success' };
   }
   // Who has not seen the end can call the Pod lost, but not its command failed.
   const isExcused = after.reason !== 'CommandFailed' && pod !== undefined && isLost(history, at, pod, by);
-  const isOther = pod?.succeeded === true && !wasStoppedFirst(pod) && !isExcused;
+  const isOther = pod?.succeededAt !== undefined && !wasStoppedFirst(pod) && !isExcused;
   if (isOther)
     return {
       text: `${name} succeeded and status says ${after.outcome} (${after.reason})`,
@@ -231,8 +229,8 @@ function wrongEnd(history: History, { at, after, run, by }: StatusWrite): Findin
 }
 
 /** What was asked to stop before it ended is judged by the stop. */
-function wasStoppedFirst({ stop, endedAt }: RunPod): boolean {
-  return stop !== undefined && stop.time <= (endedAt ?? Number.POSITIVE_INFINITY);
+function wasStoppedFirst({ stop, succeededAt }: RunPod): boolean {
+  return stop !== undefined && stop.time <= (succeededAt ?? Number.POSITIVE_INFINITY);
 }
 
 /** Gated, and a user has taken it from its At: what releases a Pod tests for its owner. */

@@ -81,3 +81,74 @@ describe('R3, one owner first', () => {
     assert.equal(isBroken({ third: ['crashes', 'crashes'], next: 'crashes' }), true);
   });
 });
+
+describe('R3, rollouts that check readiness', () => {
+  /** Whether it is broken by a new template of such a StatefulSet. */
+  function isBrokenBy(spec: object, strategy: object = {}): boolean {
+    const made = new HandMade(['R3']);
+    const { spec: own, ...rest } = set('one');
+    made.change('statefulsets', { ...rest, spec: { ...own, ...spec } }, 'ADDED', 'alice');
+    for (const index of [0, 1]) made.change('pods', podOf('one', index, 'ready'));
+    made.change('configwatchers', watcher('w', restarting, { strategy }), 'ADDED', 'alice').pass(edited);
+    const annotations = { 'k8spatterns.io/restarted-for.w': 'one' };
+    const body = JSON.stringify({ spec: { template: { metadata: { annotations } } } });
+    return made.request('patch', 'statefulsets', 'one', { body }).broken.includes('R3 unchecked rollout');
+  }
+  const template = (container: object) => ({ template: { spec: { containers: [container] } } });
+
+  it('is broken by one of several Pods without a probe, unless the strategy asks for it', () => {
+    const unprobed = template({ name: 'main' });
+    assert.equal(isBrokenBy(unprobed), true);
+    assert.equal(isBrokenBy(unprobed, { type: 'RolloutRestart' }), false);
+    assert.equal(isBrokenBy({ ...unprobed, replicas: 1 }), false);
+    assert.deepEqual(
+      [1, 10].map((minReadySeconds) => isBrokenBy({ ...unprobed, minReadySeconds })),
+      [true, false],
+    );
+    const probed = { name: 'main', readinessProbe: {} };
+    assert.equal(isBrokenBy(template(probed)), false);
+    assert.equal(isBrokenBy({ template: { spec: { containers: [probed, { name: 'helper' }] } } }), true);
+  });
+});
+
+describe('R3, a content that breaks Pods', () => {
+  const owners = [{ name: 'StatefulSet/one', restarted: 1, available: 2, reason: 'NewPodsNotAvailable' }];
+  const conditions = [{ type: 'Stalled', status: 'True', reason: 'NewPodsNotAvailable' }];
+  const told = { ...restarting, conditions, lastRestart: { id: 'one', owners } };
+
+  /** Whether it is broken by an eviction, after the broken Pod was deleted and this was done. */
+  function isBrokenAfter(act: (made: HandMade) => void, by = 'replica-0'): boolean {
+    const made = new HandMade(['R3']);
+    for (const owner of ['one', 'two']) made.change('statefulsets', set(owner), 'ADDED', 'alice');
+    for (const name of ['one', 'two']) {
+      for (const index of [0, 1]) made.change('pods', podOf(name, index, 'ready'));
+    }
+    const crashing = podOf('one', 2, 'crashes', edited + 5 * second);
+    made.change('configwatchers', watcher('w', restarting), 'ADDED', 'alice').pass(edited + 5 * second);
+    made.change('pods', crashing).change('configwatchers', watcher('w', told), 'MODIFIED', by).pass(second);
+    made.change('pods', crashing, 'DELETED').pass(second);
+    act(made);
+    made.request('create', 'pods', 'two-1', { subresource: 'eviction', code: 201 });
+    return made.broken.includes('R3 broken content');
+  }
+
+  it('is broken by a further eviction, also where the broken Pod is gone and status says it no more', () => {
+    assert.equal(
+      isBrokenAfter(() => {}),
+      true,
+    );
+    const forgets = (made: HandMade) =>
+      made.change('configwatchers', watcher('w', restarting), 'MODIFIED', 'replica-0').pass(second);
+    assert.equal(isBrokenAfter(forgets), true);
+  });
+
+  it('is kept after another content, and after a new Pod of that owner that is Ready', () => {
+    const another = { ...restarting, lastRestart: { id: 'two' } };
+    const replaced = (made: HandMade) =>
+      made.change('configwatchers', watcher('w', another), 'MODIFIED', 'replica-0').pass(second);
+    assert.equal(isBrokenAfter(replaced), false);
+    const works = (made: HandMade) =>
+      made.change('pods', podOf('one', 2, 'ready', edited + 9 * second)).pass(second);
+    assert.equal(isBrokenAfter(works), false);
+  });
+});

@@ -1,10 +1,12 @@
 /** How fast a restart may be: not before its debounce is over, and not more Pods at a time than allowed. */
 import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';
+import type { Workload } from '../../../src/configwatcher/facts/workload.ts';
+import { findCondition } from '../../../src/kubernetes/conditions.ts';
 import { controllerOf, type KubernetesObject, type Pod } from '../../../src/kubernetes/objects.ts';
 import { type ChangeEntry, type EntryOf, isAccepted } from '../entry.ts';
 import { type Found, type History, kept, type NamedPromise } from '../history.ts';
 import { selects } from '../selector.ts';
-import type { WatcherRun } from '../watchers.ts';
+import { editUnseenFor, specsWithin, type WatcherRun } from '../watchers.ts';
 import { durationOf } from './liveness.ts';
 import { rolledOutBy } from './restarts.ts';
 
@@ -233,6 +235,34 @@ function isAsBefore(history: History, { pod, since, ready }: Touched): boolean {
   return all.filter(isReady).length >= ready && waiting.length > 0 && waiting.every(cannotStart);
 }
 
+/**
+ * The rollout of its owner goes on over Pods that crash, as nothing checks their readiness, although the strategy leaves the way
+ * to the operator.
+ */
+function checksNoPod({ run, owner }: Begun, time: number): boolean {
+  const { minReadySeconds = 0, template } = (owner as Workload).spec ?? {};
+  const isProbed = template?.spec?.containers.every(({ readinessProbe }) => readinessProbe !== undefined);
+  const isAsked = specsWithin(run.specs, time, editUnseenFor).some(
+    ({ strategy: { type = 'Auto' } = {} }) => type !== 'Auto',
+  );
+  return !(isProbed || isAsked) && minReadySeconds < 10 && wantedBy(owner) > 1;
+}
+
+export const checkedRollouts: NamedPromise = {
+  name: 'R3',
+  sentence:
+    'a rollout of several Pods that checks the readiness of none begins only where the strategy asks for it',
+  start: (history) => ({
+    request(request): Found {
+      const begun = rollsOut(history, request);
+      if (begun === undefined) return undefined;
+      return checksNoPod(begun, history.time)
+        ? { text: `${begun.owner.metadata.name} rolls out, and checks no Pod`, clue: 'unchecked rollout' }
+        : kept;
+    },
+  }),
+};
+
 export const oneOwnerFirst: NamedPromise = {
   name: 'R3',
   sentence: 'a new content takes Pods of one owner that serves, and of others once a Pod is Ready with it',
@@ -266,6 +296,97 @@ export const oneOwnerFirst: NamedPromise = {
         return others.length > 0 && !isTried(history, run, owners)
           ? { text: `${pod.metadata.name} was taken away for a content that no Pod runs yet`, clue: 'canary' }
           : kept;
+      },
+    };
+  },
+};
+
+/** What status says of a content that breaks Pods. */
+interface Verdict {
+  /** Of the restart. */
+  readonly id: string | undefined;
+  readonly generation: number | undefined;
+  /** When it was said first, and who wrote it. */
+  readonly since: number;
+  readonly writer: string | undefined;
+  readonly cutoff: number;
+  /** Names of the owners that it has broken. */
+  readonly owners: ReadonlySet<string>;
+}
+
+const broken = 'NewPodsNotAvailable';
+
+export function isFoundBroken({ status }: ConfigWatcher): boolean {
+  return status?.pending !== undefined && findCondition(status.conditions, 'Stalled')?.reason === broken;
+}
+
+export function brokenOwners({ status }: ConfigWatcher): string[] {
+  const owners = status?.lastRestart?.owners ?? [];
+  return owners.filter(({ reason }) => reason === broken).map(({ name }) => name.replace(/^.*\//, ''));
+}
+
+/** What is said now of the same restart as before, or for the first time. */
+function verdictOf(
+  watcher: ConfigWatcher,
+  known: Verdict | undefined,
+  first: Pick<Verdict, 'since' | 'writer'>,
+): Verdict | undefined {
+  const { metadata, status } = watcher;
+  const [id, generation] = [status?.lastRestart?.id, metadata.generation];
+  const isSame = known?.id === id && known?.generation === generation && status?.pending !== undefined;
+  const before = isSame ? known : undefined;
+  if (!isFoundBroken(watcher)) return before;
+  const { since, writer } = before ?? first;
+  const owners = new Set([...(before?.owners ?? []), ...brokenOwners(watcher)]);
+  return { id, generation, since, writer, cutoff: Date.parse(status?.pending?.cutoff ?? '') || 0, owners };
+}
+
+/** Whether it is a new Pod that is Ready, of an owner that the content has broken. */
+export function worksIn(
+  history: History,
+  pod: Pod,
+  { owners, cutoff }: Pick<Verdict, 'owners' | 'cutoff'>,
+): boolean {
+  const isNew = Date.parse(pod.metadata.creationTimestamp ?? '') > cutoff;
+  return isNew && isReady(pod) && owners.has(ownerOf(history, pod)?.metadata.name ?? '');
+}
+
+export const brokenContentStops: NamedPromise = {
+  name: 'R3',
+  sentence:
+    'a content of which status says that it breaks Pods takes no further one that serves until new ones are Ready',
+  start(history) {
+    /** By uid of the watcher. */
+    const verdicts = new Map<string, Verdict>();
+    const drop = (isEnded: (verdict: Verdict) => boolean) => {
+      for (const [uid, verdict] of verdicts) if (isEnded(verdict)) verdicts.delete(uid);
+    };
+    const judge = (watcher: ConfigWatcher, writer: string | undefined) => {
+      const { uid = '' } = watcher.metadata;
+      const verdict = verdictOf(watcher, verdicts.get(uid), { since: history.time, writer });
+      if (verdict === undefined) verdicts.delete(uid);
+      else verdicts.set(uid, verdict);
+    };
+    return {
+      change({ resource, change, object, by }): Found {
+        if (resource === 'configwatchers') judge(object as ConfigWatcher, by?.replica);
+        if (verdicts.size === 0) return undefined;
+        // An owner of which nothing is left shows nothing any more.
+        if (change === 'DELETED') drop(({ owners }) => owners.has(object.metadata.name));
+        else if (resource === 'pods') drop((verdict) => worksIn(history, object as Pod, verdict));
+        return verdicts.size === 0 ? undefined : kept;
+      },
+      request(request): Found {
+        if (verdicts.size === 0) return undefined;
+        const begun = evicts(history, request) ?? rollsOut(history, request);
+        const verdict = begun && verdicts.get(begun.run.uid);
+        if (begun === undefined || verdict === undefined) return undefined;
+        const pods = history.objects.in<Pod>('pods', begun.pod.metadata.namespace ?? '');
+        if (pods.some((pod) => worksIn(history, pod, verdict))) return undefined;
+        // Another one may not have been shown it.
+        if (request.replica !== verdict.writer && !isCalm(history)) return undefined;
+        const text = `${begun.pod.metadata.name} was taken away for a content that breaks Pods`;
+        return request.sentAt > verdict.since ? { text, clue: 'broken content' } : kept;
       },
     };
   },

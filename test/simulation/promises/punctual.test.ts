@@ -122,6 +122,23 @@ describe('L3, a restart begins in time', () => {
     assert.deepEqual(made.broken, []);
   });
 
+  it('counts from the edit, and not from the end of an optional source, unless the spec says so', () => {
+    const extra = { metadata: { name: 'extra' } };
+    const found = (onDelete: 'Ignore' | 'Restart') => {
+      const sources = [{ kind: 'ConfigMap', name: 'extra', optional: true }];
+      const spec = { ...noCooldown, sources, onDelete };
+      const made = atWork('L3').change('configmaps', config('one'), 'ADDED', 'alice');
+      made.change('configmaps', extra, 'ADDED', 'alice');
+      made.change('configwatchers', watcher('w', {}, spec), 'ADDED', 'alice');
+      made.change('configwatchers', watcher('w', applied, spec), 'MODIFIED', 'replica-0').pass(10 * minute);
+      made.change('configmaps', extra, 'DELETED', 'alice').pass(minute);
+      made.change('configmaps', config('two'), 'MODIFIED', 'alice').pass(second);
+      const status = { ...applied, pending: { ...pending, started: new Date(made.time).toISOString() } };
+      return made.change('configwatchers', watcher('w', status, spec), 'MODIFIED', 'replica-0').broken;
+    };
+    assert.deepEqual([found('Ignore'), found('Restart')], [[], ['L3 late']]);
+  });
+
   it('counts no change that was applied at once, because no Pod matched', () => {
     const made = edited('L3').pass(10);
     const two = { appliedHash: 'v1:two' };

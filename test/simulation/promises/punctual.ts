@@ -185,11 +185,15 @@ function startBy({
   revertedAt,
   specs,
   restoredAt,
+  deletions,
 }: WatcherRun): number | undefined {
   const { spec } = watcher;
+  // Nothing is owed for a source that has gone, unless the spec says so.
+  const gone = spec.onDelete === 'Restart' ? [] : [...deletions.values()].map(({ time }) => time);
+  const edits = changes.filter((one) => !gone.includes(one));
   const isHeld = isHeldBySpec(watcher) || spec.cooldown?.base !== '0s' || specs.length > 1;
   const settledAt = Math.max(appliedAt ?? 0, revertedAt, baselineAt ?? Number.POSITIVE_INFINITY);
-  const [first, last] = [changes.find((one) => one > settledAt), changes.at(-1)];
+  const [first, last] = [edits.find((one) => one > settledAt), edits.at(-1)];
   const isOther = changes.some((one) => one > settledAt - undisturbedFor && one <= settledAt);
   if (isHeld || first === undefined || last === undefined || isOther) return undefined;
   const { quiet = '2s', max = '30s' } = spec.debounce ?? {};

@@ -1,12 +1,13 @@
 /** R4 and silence: how many requests there may be. */
 import type { At } from '../../../src/api/at.generated.ts';
+import type { Pod } from '../../../src/kubernetes/objects.ts';
 import { isAccepted, isWrite, type RequestEntry } from '../entry.ts';
 import { type History, kept, type NamedPromise } from '../history.ts';
 import type { AtRun } from '../runs.ts';
 import { dueTimeOf } from '../schedule.ts';
 import type { WatcherRun } from '../watchers.ts';
 import { isHeld } from './exactly-once.ts';
-import { accepted, blindFor } from './liveness.ts';
+import { accepted, blindFor, isRefusedPod } from './liveness.ts';
 
 /** In milliseconds. */
 const window = 10_000;
@@ -14,6 +15,11 @@ const window = 10_000;
 const maxPerSecond = 60;
 /** The same about one object: nothing has to be said of it more often. */
 const maxPerObject = 30;
+/**
+ * Creates of Pods that were refused before and are again, of one replica in one namespace over {@link window}: one of all
+ * that wait asks twice a second, for each of two causes.
+ */
+const maxRefusedAgain = 40;
 /** More for each change that the operator did not make. */
 const perReason = 4;
 /** So many such changes in {@link window} wake a reconcile often, and each write that follows does so once more. */
@@ -36,6 +42,10 @@ class Counts {
   readonly #byKey = new Map<string, number>();
   /** By replica: without an election each works for itself. */
   readonly #writes = new Map<string, number>();
+  /** By replica and namespace. */
+  readonly #refusedAgain = new Map<string, number>();
+  /** Pods whose create was refused. */
+  readonly #refused = new Set<string>();
   #reasons = 0;
   /** Of the ten seconds before: a cache that lags shows them only now. */
   #lateReasons = 0;
@@ -51,11 +61,12 @@ class Counts {
   }
 
   /** Which bound the request exceeds. */
-  exceeded(request: RequestEntry): 'object' | 'all' | undefined {
+  exceeded(request: RequestEntry): 'object' | 'all' | 'refused' | undefined {
     if (request.time - this.#begin > window) {
       this.#begin = request.time;
       this.#byKey.clear();
       this.#writes.clear();
+      this.#refusedAgain.clear();
       this.#lateReasons = this.#reasons;
       this.#reasons = 0;
     }
@@ -67,7 +78,25 @@ class Counts {
     this.#byKey.set(key, count);
     const more = perReason * (this.#reasons + this.#lateReasons);
     if (request.name !== '' && count > maxPerObject + more) return 'object';
+    if (this.#countRefused(request, replica) > maxRefusedAgain + more) return 'refused';
     return writes > maxPerSecond * (window / 1000) + more ? 'all' : undefined;
+  }
+
+  /** How many creates have been refused again, where this is one of them. */
+  #countRefused(request: RequestEntry, replica: string): number {
+    const { namespace, body, code } = request;
+    // These may be about one Pod alone, which is tried on its own.
+    if (!isRefusedPod(request) || code === 400 || code === 422) return 0;
+    const { metadata } = JSON.parse(body || '{}') as Partial<Pod>;
+    const pod = `${namespace}/${metadata?.name}`;
+    if (!this.#refused.has(pod)) {
+      this.#refused.add(pod);
+      return 0;
+    }
+    const key = `${replica} ${namespace}`;
+    const count = (this.#refusedAgain.get(key) ?? 0) + 1;
+    this.#refusedAgain.set(key, count);
+    return count;
   }
 }
 

@@ -184,6 +184,8 @@ export const oncePerChange: NamedPromise = {
   start(history) {
     /** Of each owner and watcher, how many changes were recorded when its template was changed last. */
     const patched = new Map<string, number>();
+    /** Of each owner and watcher, when others than the operator changed its annotation in the template last. */
+    const takenBack = new Map<string, number>();
     /** Pods that went so lately that a replica may not know, the oldest first. */
     const gone: { readonly pod: Pod; readonly at: number }[] = [];
     return {
@@ -208,11 +210,17 @@ export const oncePerChange: NamedPromise = {
         while (gone[0] && entry.time - gone[0].at > deletionUnseen(history)) gone.shift();
         return among(templateChanges(history, entry), ({ watcher, owner }) => {
           const key = `${owner.metadata.uid} ${watcher.uid}`;
+          const replica = entry.by?.replica;
+          if (replica === undefined) {
+            takenBack.set(key, entry.time);
+            return undefined;
+          }
           const before = patched.get(key) ?? 0;
           patched.set(key, watcher.raiseCount);
           if (isForged(watcher)) return undefined;
           const what = `the template of ${owner.kind} ${owner.metadata.name} was changed`;
-          if (watcher.raiseCount <= before)
+          const isAgain = watcher.raiseCount <= before;
+          if (isAgain && !hasBegunSince(history, replica, takenBack.get(key)))
             return { text: `${what} twice for one change`, clue: 'rollout twice' };
           const lately = gone.map(({ pod }) => pod);
           return hasStalePods(history, watcher, owner, lately)
@@ -224,13 +232,18 @@ export const oncePerChange: NamedPromise = {
   },
 };
 
+/** What happened before the process began, and no status tells, it cannot know. */
+function hasBegunSince({ replicas }: History, replica: string, time = Number.POSITIVE_INFINITY): boolean {
+  return (replicas.get(replica)?.startedAt ?? 0) > time;
+}
+
 function isForged({ forgedAt }: WatcherRun): boolean {
   return forgedAt !== undefined;
 }
 
-/** Each watcher for which a replica has changed the template of a workload. */
-function templateChanges(history: History, { resource, change, object, previous, by }: ChangeEntry) {
-  if (!workloads.has(resource) || change !== 'MODIFIED' || by?.replica === undefined) return [];
+/** Each watcher whose annotation in the template of a workload has changed. */
+function templateChanges(history: History, { resource, change, object, previous }: ChangeEntry) {
+  if (!workloads.has(resource) || change !== 'MODIFIED') return [];
   const [before, after] = [annotationsOf(previous), annotationsOf(object)];
   // A rollout that is taken back may take the annotation away.
   const names = Object.keys({ ...before, ...after })

@@ -15,11 +15,22 @@ interface Given {
   readonly spec?: Fields;
   readonly workload?: Fields;
   readonly isReady?: string;
+  /** When a container of its Pod was restarted, ms from the begin. */
+  readonly restartedAt?: number;
 }
 
 /** A restart that has begun, and a Deployment all of whose Pods serve, unless it is said otherwise. */
-function restart({ status = {}, spec = {}, workload = {}, isReady = 'True' }: Given = {}): HandMade {
-  const pod = { ...webPod('old'), status: readiness(isReady) };
+function restart({
+  status = {},
+  spec = {},
+  workload = {},
+  isReady = 'True',
+  restartedAt,
+}: Given = {}): HandMade {
+  const startedAt = new Date(begin + (restartedAt ?? 0)).toISOString();
+  const container = { name: 'main', restartCount: Number(restartedAt !== undefined) };
+  const containerStatuses = [{ ...container, state: { running: { startedAt } } }];
+  const pod = { ...webPod('old'), status: { ...readiness(isReady), containerStatuses } };
   const deployment = {
     metadata: { name: 'web' },
     spec: { replicas: 1, template, ...workload },
@@ -73,6 +84,11 @@ describe('L8, a restart goes on', () => {
       .pass(8 * minute)
       .request('patch', 'deployments', 'web', { body });
     assert.deepEqual(made.calm(2 * minute).broken, ['L8']);
+  });
+
+  it('asks for nothing while a container crashes again and again, and is Ready for a moment', () => {
+    assert.deepEqual(restart({ restartedAt: 9 * minute }).calm(10 * minute).broken, []);
+    assert.deepEqual(restart({ restartedAt: 2 * minute }).calm(10 * minute).broken, ['L8']);
   });
 
   it('asks for nothing while something keeps the restart', () => {

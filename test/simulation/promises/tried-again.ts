@@ -7,7 +7,7 @@ import { among, type History, kept, type NamedPromise } from '../history.ts';
 import { hasLabels, selects } from '../selector.ts';
 import type { WatcherRun } from '../watchers.ts';
 import { hasWorked, isHeldBySpec } from './liveness.ts';
-import { isReady } from './pace.ts';
+import { brokenOwners, isFoundBroken, isReady, worksIn } from './pace.ts';
 import { removalOf, rolledOutBy } from './restarts.ts';
 
 /** Retries are about a minute apart, and an owner waits for the one before it; in milliseconds. */
@@ -88,8 +88,27 @@ function isKept(history: History, { watcher }: WatcherRun): boolean {
   const { namespace = '' } = watcher.metadata;
   const isDown = history.objects
     .in<Pod>('pods', namespace)
-    .some((pod) => selects(watcher.spec, pod) && !isReady(pod));
-  return isDown || workloadsOf(history, watcher).some((one) => !isWhole(one) || isHeldBack(one));
+    .some((pod) => selects(watcher.spec, pod) && !(isReady(pod) && isSteady(pod, history.time)));
+  return (
+    isDown ||
+    isStopped(history, watcher) ||
+    workloadsOf(history, watcher).some((one) => !isWhole(one) || isHeldBack(one))
+  );
+}
+
+/** Its content breaks Pods, and the owner that has shown it has no new one that is Ready, such as where it was scaled to none. */
+function isStopped(history: History, watcher: ConfigWatcher): boolean {
+  if (!isFoundBroken(watcher)) return false;
+  const cutoff = Date.parse(watcher.status?.pending?.cutoff ?? '') || 0;
+  const owners = new Set(brokenOwners(watcher));
+  const pods = history.objects.in<Pod>('pods', watcher.metadata.namespace ?? '');
+  return !pods.some((pod) => worksIn(history, pod, { owners, cutoff }));
+}
+
+/** A container without a probe that crashes is Ready for a moment each time. */
+function isSteady({ status }: Pod, now: number): boolean {
+  const restarted = (status?.containerStatuses ?? []).filter(({ restartCount }) => restartCount > 0);
+  return restarted.every(({ state }) => now - Date.parse(state?.running?.startedAt ?? '') > triedWithin);
 }
 
 interface Workload extends KubernetesObject {

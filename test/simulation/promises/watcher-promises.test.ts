@@ -87,6 +87,31 @@ describe('S7, once per change', () => {
     assert.deepEqual(brokenAfter(10 * second), []);
     assert.deepEqual(brokenAfter(110 * second), ['S7 rollout for nothing']);
   });
+  it('is broken by a second change of a template, and kept where the first was taken back before the process began', () => {
+    const workload = (value?: string) => {
+      const annotations = value === undefined ? {} : { 'k8spatterns.io/restarted-for.w': value };
+      return { metadata: { name: 'web', uid: 'web-uid' }, spec: { template: { metadata: { annotations } } } };
+    };
+    const broken = (isRestarted: boolean) => {
+      const stateful = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web', uid: 'web-uid' };
+      const { metadata, ...rest } = webPod('web-0');
+      const pod = {
+        ...rest,
+        metadata: { ...metadata, ownerReferences: [{ ...stateful, controller: true }] },
+      };
+      const made = watched('S7').change('statefulsets', workload(), 'ADDED', 'alice').change('pods', pod);
+      made.change('configmaps', config('two'), 'MODIFIED', 'alice').pass(second);
+      made
+        .change('configwatchers', watcher('w', pendingAt(602_000)), 'MODIFIED', 'replica-0')
+        .pass(5 * second);
+      made.change('statefulsets', workload('one'), 'MODIFIED', 'replica-0').pass(second);
+      made.change('statefulsets', workload(), 'MODIFIED', 'alice').pass(second);
+      const started = { type: 'replica', time: made.time, replica: 'replica-0', state: 'started' } as const;
+      if (isRestarted) made.add(started);
+      return made.change('statefulsets', workload('one'), 'MODIFIED', 'replica-0').broken;
+    };
+    assert.deepEqual([broken(false), broken(true)], [['S7 rollout twice'], []]);
+  });
   it('is broken by a start before the debounce is over', () => {
     const started = { ...pendingAt(600_000).pending, started: new Date(begin + 601_000).toISOString() };
     const made = watched('S7').change('configmaps', config('two'), 'MODIFIED', 'alice').pass(700);
@@ -433,6 +458,17 @@ describe('R4 and L5, how many requests', () => {
       true,
       false,
     ]);
+  });
+  it('R4 is broken where each of thirty refused Pods is tried again every five seconds, and kept by two tries a second', () => {
+    const refusals = (delay: number) => {
+      const made = new HandMade(['R4']);
+      for (let index = 0; index < 150; index++) {
+        const pod = JSON.stringify({ metadata: { name: `pod-${index % 30}` } });
+        made.pass(delay).request('create', 'pods', '', { body: pod, code: 403 });
+      }
+      return made.broken.length > 0;
+    };
+    assert.deepEqual([refusals(5000 / 30), refusals(500)], [true, false]);
   });
   it('R4 is kept by looks at edits that a cache shows ten seconds later, and broken by those of the time after', () => {
     const burst = (delay: number) => {

@@ -30,7 +30,8 @@ export function pod(name: string, when = 1): Deed {
 
 /** A container that reads the app's ConfigMap. */
 const container = {
-  ...{ name: 'main', image: 'shop', command: ['serve', '--ready-after=500'], readinessProbe: {} },
+  ...{ name: 'main', image: 'shop', command: ['serve', '--ready-after=500', '--breaks-with=bad'] },
+  readinessProbe: {},
   envFrom: [{ configMapRef: { name: 'app' } }],
 };
 

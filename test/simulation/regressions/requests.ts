@@ -1,4 +1,4 @@
-/** Requests: what simulations have found about requests that had no bound. */
+/** Requests: what simulations have found about requests that had no bound, or failed. */
 import type { FaultPlan } from '../plan/plan.ts';
 import { annotatedApp, at, configMap, edit, minute, pod, type Regression, watcher } from './parts.ts';
 
@@ -193,6 +193,37 @@ export const requests: readonly Regression[] = [
         {
           ...{ at: 35_000, fault: 'refuse', method: 'POST', path: '/pods', code: 422, for: 30_000 },
           message: 'Pod is invalid: spec.runtimeClassName: Invalid value: "absent": not found',
+        },
+      ],
+    },
+  },
+  {
+    sentence:
+      'a status that was refused before an At was due put off its launch by nine seconds, which blamed the operator',
+    promise: 'R2',
+    plan: {
+      ...{ seed: 'mx2sepd0-997', duration: 5 * minute, replicas: 3 },
+      clocks: [
+        { skew: -2000, drift: -0.0001 },
+        { skew: 50, drift: 0 },
+        { skew: 1_200_000, drift: -0.0001 },
+      ],
+      deeds: [
+        pod('at-19-pod', 0),
+        pod('at-30-pod', 0),
+        at('at-22', { schedule: '2024-01-01T00:01:27.916Z', launchGuarantee: 'ExactlyOnce' }, 78_457),
+        at('at-8', { schedule: '2024-01-01T00:04:15Z', command: "job 'not closed" }, 156_220),
+      ],
+      faults: [
+        { at: 1182, fault: 'terminate', replica: 2, for: 32_669 },
+        {
+          at: 16_206,
+          fault: 'refuse',
+          method: '',
+          path: '',
+          code: 403,
+          message: 'User "system:serviceaccount:atwatch-system:atwatch" cannot do that',
+          for: 171_477,
         },
       ],
     },

@@ -26,6 +26,34 @@ function select(when: number, podSelector: object): Deed {
   return { at: when, do: 'patch', resource: 'configwatchers', name: 'app', body: { spec: { podSelector } } };
 }
 
+/** The app, with a second, optional source. */
+const appWithExtra: readonly Deed[] = [
+  configMap('extra', { one: 'one' }, 0),
+  ...app({ sources: [{ kind: 'ConfigMap', name: 'extra', optional: true }] }),
+];
+
+/** The container reads the ConfigMap `extra` as well. */
+const readsExtra: Deed = {
+  ...{ at: 1, do: 'patch', resource: 'daemonsets', name: 'app' },
+  body: {
+    spec: {
+      template: {
+        spec: {
+          containers: [
+            {
+              ...{ name: 'main', image: 'shop', command: ['serve'] },
+              envFrom: [
+                { configMapRef: { name: 'app' } },
+                { configMapRef: { name: 'extra', optional: true } },
+              ],
+            },
+          ],
+        },
+      },
+    },
+  },
+};
+
 export const restarts: readonly Regression[] = [
   {
     sentence:
@@ -86,6 +114,33 @@ export const restarts: readonly Regression[] = [
         asking(owner('statefulsets', 'db', 'app'), { strategy: { unmanagedPods: 'Delete' } }),
         barePod({ app: 'app', part: 'db' }),
         edit(30_000, { message: 'two' }),
+      ],
+    },
+  },
+  {
+    sentence:
+      'Pods that a restart had made without an optional source ran on without it when it was back as it was',
+    promise: 'R3',
+    plan: {
+      duration: 4 * minute,
+      deeds: [
+        ...appWithExtra,
+        readsExtra,
+        { at: 30_000, do: 'delete', resource: 'configmaps', name: 'extra' },
+        edit(minute, { message: 'two' }),
+        configMap('extra', { one: 'one' }, 2 * minute),
+      ],
+    },
+  },
+  {
+    sentence: 'a mistake of the promise: a restart counted as late from the end of an optional source on',
+    promise: 'L3',
+    plan: {
+      duration: 3 * minute,
+      deeds: [
+        ...appWithExtra,
+        { at: 5500, do: 'delete', resource: 'configmaps', name: 'extra' },
+        edit(90_000, { message: 'two' }),
       ],
     },
   },
@@ -338,23 +393,7 @@ export const restarts: readonly Regression[] = [
           deed.do === 'create' && deed.resource === 'configwatchers' ? { ...deed, at: 12_000 } : deed,
         ),
         configMap('extra', { one: 'one' }, 0),
-        {
-          ...{ at: 1, do: 'patch', resource: 'daemonsets', name: 'app' },
-          body: {
-            spec: {
-              template: {
-                spec: {
-                  containers: [
-                    {
-                      ...{ name: 'main', image: 'shop', command: ['serve'] },
-                      envFrom: [{ configMapRef: { name: 'app' } }, { configMapRef: { name: 'extra' } }],
-                    },
-                  ],
-                },
-              },
-            },
-          },
-        },
+        readsExtra,
         { at: 20_000, do: 'delete', resource: 'configmaps', name: 'app' },
         { at: 30_000, do: 'patch', resource: 'configmaps', name: 'extra', body: { data: { one: 'two' } } },
         configMap('app', { message: 'one', other: 'one' }, 2 * minute),

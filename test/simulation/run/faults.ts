@@ -1,5 +1,6 @@
 /** Inflicts the faults of a plan: on processes, the network, the API servers and the Lease. */
-import { type ApiRequest, isWatch } from '../../../src/testing/api-server/api-message.ts';
+import type { Pod } from '../../../src/kubernetes/objects.ts';
+import { type ApiRequest, isWatch, type Method } from '../../../src/testing/api-server/api-message.ts';
 import type { Fault } from '../../../src/testing/api-server/faults.ts';
 import type { SimulatedApiServer } from '../../../src/testing/api-server/simulated-api-server.ts';
 import { cordon, drain } from '../../../src/testing/node/drain.ts';
@@ -110,6 +111,7 @@ const watchFaults: Readonly<Record<FaultOf<'watch-meets'>['what'], Fault>> = {
   },
 };
 
+const namespacePath = `/api/v1/namespaces/${namespace}`;
 const leasePath = `/apis/coordination.k8s.io/v1/namespaces/${operatorNamespace}/leases/atwatch`;
 
 /** Faults that strike later, and are told then. */
@@ -131,6 +133,7 @@ export class Faults {
   #interceptions: Interception[] = [];
   #aimed: FaultOf<'aimed'>[] = [];
   #serial = 0;
+  #quotas = 0;
   /** How many there were of each node. */
   readonly #drains = new Map<string, number>();
 
@@ -304,6 +307,22 @@ export class Faults {
         !request.path.includes('/leases');
       return this.#intercept(plan, matches, statusFault(code, message), Number.POSITIVE_INFINITY);
     },
+    'pod-quota': ({ room }) => this.#fillQuota(room),
+    restricted: () => {
+      const enforce = (level: string | null) =>
+        this.#do('PATCH', namespacePath, {
+          metadata: { labels: { 'pod-security.kubernetes.io/enforce': level } },
+        });
+      enforce('restricted');
+      return () => enforce(null);
+    },
+    seats: ({ count, duration }) => {
+      const { instances } = this.#cluster;
+      for (const server of instances) server.seats = { count, duration, retryAfter: 1 };
+      return () => {
+        for (const server of instances) server.seats = undefined;
+      };
+    },
     'watch-meets': (plan) => {
       const matches = (request: ApiRequest) => isWatch(request) && request.path.endsWith(`/${plan.resource}`);
       return once(() => this.#intercept(plan, matches, watchFaults[plan.what], plan.times));
@@ -369,28 +388,36 @@ export class Faults {
     return kubelets[index % kubelets.length] as Kubelet;
   }
 
+  /** What an administrator asks for. Returns the code of the answer. */
+  #do(method: Method, path: string, body?: object): number {
+    return this.#cluster.api.request('mallory', method, path, body).code;
+  }
+
+  #fillQuota(room: number): () => void {
+    const living = this.#cluster.list<Pod>('pods').filter(({ status }) => {
+      return status?.phase !== 'Succeeded' && status?.phase !== 'Failed';
+    });
+    const path = this.#cluster.pathOf('resourcequotas');
+    const name = `quota-${++this.#quotas}`;
+    this.#do('POST', path, { metadata: { name }, spec: { hard: { pods: String(living.length + room) } } });
+    return () => {
+      this.#do('DELETE', `${path}/${name}`);
+    };
+  }
+
   #toLease(fault: 'lease-deleted' | 'lease-stolen'): void {
-    const { api: server } = this.#cluster;
-    this.#recorder.acts('mallory');
-    if (fault === 'lease-deleted') {
-      server.request('mallory', 'DELETE', leasePath);
-      return;
-    }
     const renewTime = new Date(this.#now).toISOString().replace('Z', '000Z');
-    server.request('mallory', 'PATCH', leasePath, { spec: { holderIdentity: 'mallory', renewTime } });
+    if (fault === 'lease-deleted') this.#do('DELETE', leasePath);
+    else this.#do('PATCH', leasePath, { spec: { holderIdentity: 'mallory', renewTime } });
   }
 
   #deleteNamespace(): () => void {
-    const { api: server, simulation } = this.#cluster;
-    this.#recorder.acts('mallory');
-    server.request('mallory', 'DELETE', `/api/v1/namespaces/${namespace}`);
+    const { simulation } = this.#cluster;
+    this.#do('DELETE', namespacePath);
     const again = (tries: number): void => {
       const there = this.#cluster.etcd.get(this.#cluster.resource('namespaces'), '', namespace);
       if (there && there.metadata.deletionTimestamp === undefined) return;
-      this.#recorder.acts('mallory');
-      const { code } = server.request('mallory', 'POST', '/api/v1/namespaces', {
-        metadata: { name: namespace },
-      });
+      const code = this.#do('POST', '/api/v1/namespaces', { metadata: { name: namespace } });
       if (code === 409 && tries > 0) simulation.schedule(1000, () => again(tries - 1));
     };
     return () => again(300);

@@ -17,8 +17,8 @@ function flag(words: readonly string[], name: string): string | undefined {
 
 /**
  * `job --for=MS --exit=CODE --fails=N --on-term=CODE` fails so often, and then ends so; without the last one it takes
- * no notice of SIGTERM. `serve --ready-after=MS --breaks-with=WORD`
- * runs until it is stopped, and crashes after a second with a content that has the word.
+ * no notice of SIGTERM. `serve --ready-after=MS --breaks-with=WORD --ends-in=MS`
+ * runs until it is stopped, ends so long after SIGTERM, and crashes after a second with a content that has the word.
  */
 export function program({ container, start, sources }: ContainerStart): Behaviour {
   const [name, ...words] = container.command ?? [];
@@ -35,7 +35,7 @@ export function program({ container, start, sources }: ContainerStart): Behaviou
   const isBad = sources.some(({ data = {} }) =>
     Object.values(data).some((value) => value.includes(`-${word}-`)),
   );
-  const onTerm = { exitAfter: 100, exitCode: 143 };
+  const onTerm = { exitAfter: Number(flag(words, 'ends-in') ?? 100), exitCode: 143 };
   return isBad
     ? { exitAfter: 1000, exitCode: 1, onTerm }
     : { readyAfter: Number(flag(words, 'ready-after') ?? 0), onTerm };
