@@ -270,12 +270,34 @@ describe('an optional source that is not there while another one is edited', () 
       [newContent.hash, gone.hash],
     );
     const still = decided({ ...afterwards(facts, then, 100), sources: [newContent, gone] });
-    assert.deepEqual([then.edits, still.edits], [1, 0]);
+    assert.deepEqual([then.edits, still.edits], [0, 0]);
     const back = decided({ ...afterwards(facts, then, 100), sources: [newContent, applied2Extra] });
     assert.deepEqual(
       back.state.sources.map(({ hash, pendingHash }) => pendingHash ?? hash),
       [newContent.hash, applied2Extra.hash],
     );
+  });
+
+  it('is another content, too, where it goes while the restart for that edit runs', () => {
+    const spec = withExtra({ debounce: { quiet: '0s' } });
+    const running = decided({ ...facts, spec, sources: [newContent, applied2Extra] });
+    assert.equal(running.actions.length, 1);
+    const made = [pod({ created: now + 5000, stableSince: now + 6000 })];
+    const next = { ...afterwards({ ...facts, spec }, running, 20_000), pods: made };
+    const done = decided({ ...next, sources: [newContent, gone] });
+    assert.deepEqual(
+      [done.state.pending, done.state.lastRestart?.completion === undefined, done.state.appliedHash],
+      [undefined, false, combinedHash(applied([newContent, gone]).sources)],
+    );
+    const back = { ...afterwards(next, done, 60_000), pods: made, sources: [newContent, applied2Extra] };
+    assert.notEqual(decided(back).state.pending, undefined);
+  });
+
+  it('takes no further Pods where it goes while that edit waits: those that were made since have the new content', () => {
+    const waiting = decided({ ...facts, sources: [newContent, applied2Extra] });
+    const pods = [pod({ created: now + 2000 })];
+    const then = decided({ ...afterwards(facts, waiting, 5000), pods, sources: [newContent, gone] });
+    assert.deepEqual([then.actions, then.state.pending], [[], undefined]);
   });
 
   it('leaves the time of the edit as it is known: Pods that were made after it have the new content', () => {

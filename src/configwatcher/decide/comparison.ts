@@ -14,7 +14,6 @@ import {
   statusName,
 } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
-import { isRunning } from './pending.ts';
 
 export interface Comparison {
   /** What the Pods are to run with: the contents of now, of all sources that were ever seen. */
@@ -104,24 +103,26 @@ export function compare(
     return hash === undefined ? [] : { content, entry, hash };
   });
   const isOwed = found.some(({ content, entry, hash }) => content.present && entry && entry.hash !== hash);
-  const waits = isOwed && state.pending !== undefined && !isRunning(state.pending);
   const edited = found.filter(({ content, entry, hash }) => {
-    if (entry === undefined) return false;
-    const isGoneMeanwhile = waits && isPassedOver(content, spec) && recordedHash(entry) !== content.hash;
-    return recordedHash(entry) !== hash || content.unrecorded !== undefined || isGoneMeanwhile;
+    return entry !== undefined && (recordedHash(entry) !== hash || content.unrecorded !== undefined);
   });
+  const isEdit = edited.length > 0;
   // The Pods that a restart for another source makes start without one that is not there: when it comes back, it is
   // another content for them, whatever it holds.
+  const isMarked = isOwed && (isEdit || state.pending !== undefined);
   const counted = found.map((one) => {
     const { content, entry } = one;
-    const mayChange = edited.length > 0 && entry && isPassedOver(content, spec);
-    return mayChange ? { ...one, hash: isOwed ? content.hash : entry.hash } : one;
+    if (!entry || !isPassedOver(content, spec)) return one;
+    if (isMarked) return { ...one, hash: content.hash };
+    return isEdit ? { ...one, hash: entry.hash } : one;
   });
   return {
     wanted: counted.map(({ content, hash }) => entryOf(content, hash)),
-    known: found.map(({ content, entry, hash }) =>
-      entry ? owedFor(content, entry) : entryOf(content, hash),
-    ),
+    known: counted.map(({ content, entry, hash }) => {
+      if (!entry) return entryOf(content, hash);
+      const owed = owedFor(content, entry);
+      return isMarked && !isEdit && recordedHash(entry) !== hash ? { ...owed, pendingHash: hash } : owed;
+    }),
     changed: counted
       .filter(({ entry, hash }) => entry && entry.hash !== hash)
       .map(({ content }) => content)

@@ -8,7 +8,7 @@ import { type RefusalOfOwner, refusalOf } from '../facts/restart-memory.ts';
 import type { OwnerAvailability } from './availability.ts';
 import type { PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
-import { noTurn, type Turn, turnOf } from './turn.ts';
+import { isForOvertaken, noTurn, type Turn, turnOf } from './turn.ts';
 
 /** An owner whose Pods have not got further for too long, or cannot. */
 export interface Stall {
@@ -61,14 +61,23 @@ function lateReason(
   return live < wanted && (stale.length === 0 || waitsForPods) ? 'PodsMissing' : 'Deadline';
 }
 
-function stallOf(owner: OwnerAvailability, turn: Turn, { memory, now }: RestartInput): Stall | undefined {
+/** Its template is to be the one of before, now or once that is possible. */
+export function isToReturn({ group, turn }: Pick<Entry, 'group' | 'turn'>, input: RestartInput): boolean {
+  const isRefusedNow = group.stale.length === 0 && turn.refused.includes(group.key);
+  const mayFollow = group.facts.rollout?.isBehind === true && isForOvertaken(group, input);
+  return turn.restores !== undefined || isRefusedNow || mayFollow;
+}
+
+function stallOf(owner: OwnerAvailability, turn: Turn, input: RestartInput): Stall | undefined {
   const { group, broken, lacks } = owner;
+  const { memory, now } = input;
   const refusal = refusalOf(memory, group);
   if (broken !== undefined) {
     return { group, because: 'NewPodsNotAvailable', refusal: undefined, pods: broken };
   }
   if (turn.held) return { group, because: turn.held, refusal, pods: [] };
-  const isOpen = lacks || group.stale.length + group.terminating.length > 0;
+  const isLeft = group.stale.length + group.terminating.length > 0;
+  const isOpen = lacks || isLeft || isToReturn({ group, turn }, input);
   return isOpen && now >= owner.lateAt
     ? { group, because: lateReason(owner, refusal, now), refusal, pods: [] }
     : undefined;

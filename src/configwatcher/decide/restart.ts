@@ -16,12 +16,12 @@ import {
 } from '../facts/restart-memory.ts';
 import type { OwnerRecord } from '../facts/state.ts';
 import { isNew, isOnNode, isRolling, judgeAvailability } from './availability.ts';
-import { type Entry, entryOf, type Stall } from './owner-entry.ts';
+import { type Entry, entryOf, isToReturn, type Stall } from './owner-entry.ts';
 import { lateAt, progressOf } from './owner-progress.ts';
 import { recordOwners } from './owner-record.ts';
 import { groupPods, groupUnmanaged, type PodGroup, placesNow } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
-import { isForOvertaken, isRefused, isReverted, noTurn, type Turn } from './turn.ts';
+import { isRefused, isReverted, noTurn, type Turn } from './turn.ts';
 
 export interface Plan {
   /** To be restarted now, in this order. */
@@ -323,13 +323,6 @@ export function planRestart(facts: RestartInput): Plan {
       ...entries.map((entry) => [entry.group.key, progressAfter(entry, inPlace, input)] as const),
     ]),
   };
-}
-
-/** Its template is to be the one of before, now or once that is possible. */
-function isToReturn({ group, turn }: Entry, input: RestartInput): boolean {
-  const isRefusedNow = group.stale.length === 0 && turn.refused.includes(group.key);
-  const mayFollow = group.facts.rollout?.isBehind === true && isForOvertaken(group, input);
-  return turn.restores !== undefined || isRefusedNow || mayFollow;
 }
 
 /** It goes on, or its template returns, once its controller has seen its newest spec. One that never does is late some day. */

@@ -149,7 +149,7 @@ describe('a content that is taken back in the middle of a rollout', () => {
       const late = { left: 0, reached: 100, since: now - 3_600_000 };
       const known = { ...memory, progress: new Map([['webapp-uid', late]]) };
       const stuck = planned({ pods: before, rollout: { isBehind: true }, places, memory: known });
-      assert.equal(stuck.lookAgainAt, undefined, 'not for ever');
+      assert.deepEqual([stuck.lookAgainAt, stuck.stalled.length], [undefined, 1], 'not for ever, and told');
     }
   });
 
