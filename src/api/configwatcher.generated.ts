@@ -281,10 +281,12 @@ export interface ConfigWatcherStatusPendingOwner {
   readonly name?: string;
   /** UID of the owner. */
   readonly uid: string;
-  /** How many Pods it wanted. */
+  /** How many Pods it wanted, with those beyond that which did not start. */
   readonly wanted: number;
   /** How many of them were available; all of them, once they have been available since. */
   readonly available: number;
+  /** The restart has changed its Pod template; it does not change it again where that is reverted. */
+  readonly templateChanged?: boolean;
 }
 
 export type ConfigWatcherStatusPendingReason = 'Debounce' | 'Cooldown' | 'Window' | 'Suspended' | 'DryRun' | 'SourceMissing' | 'InProgress' | 'RolloutInProgress' | 'EvictionBlocked' | 'Stalled';
@@ -802,6 +804,7 @@ export const configWatcherSchema: Readonly<Record<string, unknown>> = {
                   uid: { type: 'string', maxLength: 36 },
                   wanted: { type: 'integer', format: 'int32', minimum: 0 },
                   available: { type: 'integer', format: 'int32', minimum: 0 },
+                  templateChanged: { type: 'boolean' },
                 },
               },
             },

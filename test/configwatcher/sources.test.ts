@@ -99,6 +99,16 @@ describe('several sources', () => {
     assert.notEqual(known.state.lastChange, now + 60_000);
   });
 
+  it('one less in mid-restart, of which alone the Pods make use, gives up the restart and says so', () => {
+    const spec = { onlyReferencing: true, debounce: { quiet: '0s' } } as const;
+    const pods = several(3, { references: ['ConfigMap/webapp-config'] });
+    const facts = { spec: specOf({ ...spec, sources }), state: applied([a, b]), owners: ownedBy(3), pods };
+    const first = decided({ ...facts, sources: [newContent, b] });
+    const left = { ...afterwards(facts, first, 1000), generation: 2, sources: [b] };
+    const { state, abandoned } = decided({ ...left, spec: specOf({ ...spec, configMap: 'second' }) });
+    assert.deepEqual([state.pending, state.lastRestart?.restarted, abandoned], [undefined, 0, 3]);
+  });
+
   it('one less, whose change was pending, takes the change with it', () => {
     const facts = {
       spec: both,

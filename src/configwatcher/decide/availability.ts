@@ -31,9 +31,14 @@ export interface OwnerAvailability {
   readonly serving: number;
   /** Present while it is in the middle of a restart. */
   readonly place: ConfigWatcherStatusPendingOwner | undefined;
+  /** Those of {@link wanted}, and the Pods beyond that which did not start before its restart: what it had then. */
+  readonly hadAtStart: number;
   /** Its restart has taken Pods away that are not back. */
   readonly lacks: boolean;
-  /** A custom owner that has no Pod at the moment: its controller may be about to create the next one. */
+  /**
+   * It has no Pod at the moment: the controller of a custom owner may be about to create the next one, and an owner that
+   * was deleted and has left its Pods behind may be made again.
+   */
   readonly isAwaited: boolean;
   /** Its restart is done. */
   readonly isBack: boolean;
@@ -131,6 +136,21 @@ function isFoundBroken({ owner }: PodGroup, { record }: RestartInput): boolean {
   return recordOf(record, owner)?.reason === watcherReason.newPodsNotAvailable;
 }
 
+/**
+ * A rollout that has failed before the restart has Pods beyond those that are wanted, for which the controller makes
+ * others when they go, as broken as they are.
+ */
+function hadAtStart(
+  { stale, live }: PodGroup,
+  wanted: number,
+  { now, strategy }: Pick<RestartInput, 'now' | 'strategy'>,
+): number {
+  const failing = stale.filter((pod) => {
+    return !pod.ready && (isOfNode(pod) || crashes(pod) || pod.created + strategy.progressDeadline <= now);
+  });
+  return Math.max(wanted, Math.min(live, wanted + failing.length));
+}
+
 /** What a look at the new Pods of an owner has shown. */
 interface Looked extends Pick<OwnerAvailability, 'place' | 'wanted' | 'lacks' | 'hasNew'> {
   /** New Pods that are not available. */
@@ -163,14 +183,15 @@ function brokenPods(
   return breaks ? broken : undefined;
 }
 
-/** The place of an owner, which tells of all its Pods once all of them have served in the restart. */
+/** The place of an owner, which tells of as many Pods as have served in the restart, once all that are wanted do. */
 function placeNow(
   place: ConfigWatcherStatusPendingOwner | undefined,
   wanted: number,
   serving: number,
 ): ConfigWatcherStatusPendingOwner | undefined {
   const isWhole = serving > 0 && serving >= wanted;
-  return place && isWhole && place.available < place.wanted ? { ...place, available: place.wanted } : place;
+  if (!place || !isWhole) return place;
+  return { ...place, available: Math.max(place.available, Math.min(place.wanted, serving)) };
 }
 
 /**
@@ -200,7 +221,9 @@ function startsNone(waiting: readonly PodFacts[]): boolean {
 function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput): OwnerAvailability {
   const { now, strategy, memory } = input;
   const known = input.places.find(({ uid }) => uid === group.key);
-  const from = availableFrom(minReadyOf(group, input), seasoned);
+  const minReady = minReadyOf(group, input);
+  const settling = Math.max(minReady, seasoningMs);
+  const from = availableFrom(minReady, seasoned);
   const isAvailable = (pod: PodFacts) =>
     isNew(pod, input) ? (from(pod) ?? Number.POSITIVE_INFINITY) <= now : pod.ready;
   const { stale, fresh, terminating, live, facts } = group;
@@ -216,7 +239,9 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
   };
   const progress = progressOf(counts, memory.progress.get(group.key), now);
   const ofOwner = lateAt(progress, terminating, strategy.progressDeadline);
-  const deadline = withTimeOf(starting, ofOwner, strategy.progressDeadline);
+  const toStart = withTimeOf(starting, ofOwner, strategy.progressDeadline);
+  // One that is Ready has so much time to stay so.
+  const deadline = starting.some((pod) => from(pod) !== undefined) ? toStart + settling : toStart;
   const expected = wantedPods(group, known);
   const place = placeNow(known, expected, serving);
   const isLate = now >= deadline && group.leaving === 0;
@@ -235,10 +260,12 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
   const looked = { waiting, place, wanted, lacks, hasNew, isLate: now >= deadline };
   const broken = brokenPods(group, looked, input);
   const isKnownToServe = place !== undefined && place.available > 0;
-  const isAwaited = isKnownToServe && ofUnknownSize && isNoneThere && !facts.isGone && now < deadline;
+  const mayReturn = !facts.isGone || group.orphans.length > 0;
+  const isAwaited = isKnownToServe && ofUnknownSize && isNoneThere && mayReturn && now < deadline;
   const next = fresh.flatMap((pod) => (isNew(pod, input) ? (from(pod) ?? []) : [])).filter((at) => at > now);
   return {
     ...{ group, wanted, serving, place, lacks, isAwaited, progress, lateAt: deadline },
+    hadAtStart: place?.wanted ?? hadAtStart(group, wanted, input),
     isBack: place !== undefined && stale.length === 0 && !lacks && !isAwaited && broken === undefined,
     ...{ hasNew, broken },
     isAsBefore: stale.length > 0 && !lacks && waiting.length <= downBefore(place) && startsNone(waiting),

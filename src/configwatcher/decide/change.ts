@@ -12,7 +12,7 @@ import type { WatcherSpec } from '../plan/spec.ts';
 import { areConfirmed, type Comparison, replacesImmutable } from './comparison.ts';
 import { abandonedPods, isOwedToSelected } from './left-out.ts';
 import { isRunning } from './pending.ts';
-import { sortPods, stalenessOf } from './pod-groups.ts';
+import { type SortingSpec, sortPods, stalenessOf } from './pod-groups.ts';
 import { closed, restartedPods } from './restart-record.ts';
 
 export interface Change {
@@ -123,7 +123,7 @@ function fromOf(
 function countOvertaken(
   state: WatcherState,
   pods: readonly PodFacts[] | undefined,
-  spec: WatcherSpec,
+  spec: SortingSpec & Pick<WatcherSpec, 'selector'>,
 ): Pick<WatcherState, 'lastRestart'> {
   const { pending, lastRestart } = state;
   if (!pods || !lastRestart || !pending || !isRunning(pending)) return {};
@@ -190,7 +190,7 @@ function recordEdit(
     ...(abandoned > 0 && { abandonedPods: abandoned }),
     ...(repairs > 0 && { repairs }),
     // They keep their places: what was taken away from them is still to come back.
-    ...(owners && { owners }),
+    ...(owners && { owners: owners.map(({ templateChanged, ...owner }) => owner) }),
     ...(total !== undefined && { total }),
     reason: 'Debounce',
   };
@@ -243,10 +243,11 @@ function withdrawn(observed: Observed, spec: WatcherSpec, next: WatcherState): C
   const state = withoutPending(next);
   if (!pending) return { state, edited: [] };
   if (!pods) return 'pods';
-  const left = sortPods(pods, spec, stalenessOf(observed.state)).stale.length + abandonedPods(observed.state);
+  const owed = { ...spec, sources: observed.state.sources };
+  const left = sortPods(pods, owed, stalenessOf(observed.state)).stale.length + abandonedPods(observed.state);
   const isUnderWay = pending.started !== undefined && lastRestart && lastRestart.completion === undefined;
   return {
-    state: isUnderWay ? closed({ ...state, ...countOvertaken(observed.state, pods, spec) }, now) : state,
+    state: isUnderWay ? closed({ ...state, ...countOvertaken(observed.state, pods, owed) }, now) : state,
     edited: [],
     ...(left > 0 && { abandoned: left }),
   };

@@ -121,6 +121,9 @@ export function abandonedPods({ pending }: Pick<WatcherState, 'pending'>): numbe
 }
 
 /** Whether the Pods that the pending change is owed to are those of the present selector. */
-export function isOwedToSelected({ pending }: WatcherState, { selector }: WatcherSpec): boolean {
+export function isOwedToSelected(
+  { pending }: WatcherState,
+  { selector }: Pick<WatcherSpec, 'selector'>,
+): boolean {
   return pending?.podSelector === undefined || pending.podSelector === keptSelector(selector);
 }

@@ -8,7 +8,7 @@ import type { OwnerFacts } from '../facts/observed.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import { referenceKey } from '../facts/pod-references.ts';
 import type { WatcherState } from '../facts/state.ts';
-import type { WatcherSpec } from '../plan/spec.ts';
+import type { WatchedSource, WatcherSpec } from '../plan/spec.ts';
 import { isOutdated } from './rollout.ts';
 
 /** Every selected Pod is in exactly one of the lists. */
@@ -43,7 +43,7 @@ function neverLeft({ created, starts }: PodFacts, { from, until = Number.POSITIV
 
 function categoryOf(
   pod: PodFacts,
-  spec: WatcherSpec,
+  spec: SortingSpec,
   staleness: Staleness,
   sources: ReadonlySet<string>,
 ): keyof SortedPods {
@@ -76,7 +76,12 @@ export function stalenessOf({ appliedHash, lastChange, pending }: WatcherState):
   return { cutoff: pending?.cutoff, ...(isReturn && { from: pending?.from, until: lastChange }) };
 }
 
-export function sortPods(pods: readonly PodFacts[], spec: WatcherSpec, staleness: Staleness): SortedPods {
+/** What sorts the Pods. */
+export interface SortingSpec extends Pick<WatcherSpec, 'onlyReferencing' | 'strategy'> {
+  readonly sources: readonly Pick<WatchedSource, 'kind' | 'name'>[];
+}
+
+export function sortPods(pods: readonly PodFacts[], spec: SortingSpec, staleness: Staleness): SortedPods {
   const sources = new Set(spec.sources.map(({ kind, name }) => referenceKey(kind, name)));
   const sorted: Record<keyof SortedPods, PodFacts[]> = {
     stale: [],
@@ -117,8 +122,15 @@ export interface PodGroup {
   readonly live: number;
   /** On their way out, with whichever content. */
   readonly leaving: number;
+  /** Where the owner was deleted with `--cascade=orphan`: its Pods of before, which the next one of its name adopts. */
+  readonly orphans: readonly PodFacts[];
   /** What the owner says, as far as it can be read. */
   readonly facts: OwnerFacts;
+}
+
+/** A controller of that name has made it, and is not there any more. */
+function isOrphanOf({ name: owner }: OwnerReference, { controller, revision, name }: PodFacts): boolean {
+  return controller === undefined && revision !== undefined && name.startsWith(`${owner}-`);
 }
 
 /**
@@ -154,7 +166,8 @@ export function groupPods(
   }
   for (const uid of present) {
     const facts = owners.get(uid);
-    if (facts && !groups.has(uid)) groups.set(uid, { facts, pods: [], outdated: [] });
+    const key = facts?.reference.uid ?? uid;
+    if (facts && !groups.has(key)) groups.set(key, { facts, pods: [], outdated: [] });
   }
   return [...groups].map(([key, { facts, pods: members, outdated }]) => {
     const live = members.filter(isLive);
@@ -172,6 +185,7 @@ export function groupPods(
       fresh: live.filter((pod) => !stale.has(pod)),
       live: live.length,
       leaving: members.filter((pod) => pod.terminating && !pod.finished).length,
+      orphans: facts.isGone ? pods.filter((pod) => isLive(pod) && isOrphanOf(facts.reference, pod)) : [],
       facts,
     };
   });
@@ -195,6 +209,7 @@ export function groupUnmanaged({ stale, terminating }: SortedPods): PodGroup[] {
       fresh: [],
       live: Number(!isTerminating),
       leaving: Number(isTerminating),
+      orphans: [],
       facts: { reference: owner, makesSelectedPods: false },
     };
   };
@@ -209,19 +224,36 @@ export function isDeleted({ facts, live, leaving }: PodGroup): boolean {
   return facts.isGone === true && live + leaving === 0;
 }
 
-/** The places of now. An owner that was deleted and created again under its name has the place of the former one. */
+/**
+ * The places of now. An owner that was deleted and created again under its name has the place of the former one, and the
+ * Deployment that has adopted a ReplicaSet that of the ReplicaSet. Whose Pods wait to be adopted keeps its own.
+ */
 export function placesNow(
   places: readonly ConfigWatcherStatusPendingOwner[],
   groups: readonly PodGroup[],
+  owners: ReadonlyMap<string, OwnerFacts>,
 ): readonly ConfigWatcherStatusPendingOwner[] {
+  const taken = new Set(places.map(({ uid }) => uid));
   return places.flatMap((place) => {
+    const owner = owners.get(place.uid)?.reference;
     const former = groups.find(({ key }) => key === place.uid);
-    if (former === undefined || !isDeleted(former)) return [place];
-    const { kind, name } = former.owner;
-    const next = groups.find(({ key, owner }) => {
-      const isOther = places.every(({ uid }) => uid !== key);
-      return isOther && owner.kind === kind && owner.name === name;
-    });
-    return next === undefined ? [] : [{ ...place, uid: next.key }];
+    const deleted = former && isDeleted(former) ? former : undefined;
+    const adopter = owner?.uid === place.uid ? undefined : owner;
+    const next = adopter ?? (deleted && successorOf(deleted.owner, groups, taken));
+    if (next === undefined) return deleted?.orphans.length === 0 ? [] : [place];
+    if (taken.has(next.uid)) return [];
+    taken.add(next.uid);
+    const { templateChanged, ...kept } = place;
+    const { kind, name, uid } = next;
+    return [{ ...kept, kind, name, uid }];
   });
+}
+
+function successorOf(
+  { kind, name }: OwnerReference,
+  groups: readonly PodGroup[],
+  taken: ReadonlySet<string>,
+): OwnerReference | undefined {
+  const isNext = ({ key, owner }: PodGroup) => !taken.has(key) && owner.kind === kind && owner.name === name;
+  return groups.find(isNext)?.owner;
 }

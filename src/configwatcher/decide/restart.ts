@@ -123,8 +123,8 @@ function againOf({ place, lacks, stall, turn }: Entry): Pick<Turn, 'due' | 'roll
 }
 
 /** How many of its Pods served before its restart, or have served since: 2 stands for all, 1 for some, 0 for none. */
-function serviceOf({ place, serving, wanted }: Entry): 0 | 1 | 2 {
-  const isWhole = place ? place.available >= place.wanted : serving >= wanted;
+function serviceOf({ place, serving, hadAtStart }: Entry): 0 | 1 | 2 {
+  const isWhole = Math.max(serving, place?.available ?? 0) >= hadAtStart;
   if (Math.max(serving, place?.available ?? 0) === 0) return 0;
   return isWhole ? 2 : 1;
 }
@@ -235,10 +235,14 @@ function placesAfter(
   return entries.filter((entry) => kept.includes(entry));
 }
 
-function placeOf({ place, group, serving, wanted }: Entry): ConfigWatcherStatusPendingOwner {
+function placeOf(
+  { place, group, serving, wanted, hadAtStart }: Entry,
+  input: RestartInput,
+): ConfigWatcherStatusPendingOwner {
   const { kind, name, uid } = group.owner;
   // A status without room lacks kind and name of a place; the owner's Pods tell them.
-  return { kind, name, uid, wanted, available: Math.min(serving, wanted), ...place };
+  const now = { kind, name, uid, wanted: hadAtStart, available: Math.min(serving, wanted), ...place };
+  return isRolling(group, input) ? { ...now, templateChanged: true } : now;
 }
 
 /** Whether new Pods of an owner that served have shown that the content works. */
@@ -263,7 +267,7 @@ function withoutTemplates(input: RestartInput, groups: readonly PodGroup[]): Res
 export function planRestart(facts: RestartInput): Plan {
   const present = facts.places.map(({ uid }) => uid);
   const groups = groupPods(facts.pods, facts.sorted, facts.owners, { present, from: facts.from });
-  const input = withoutTemplates({ ...facts, places: placesNow(facts.places, groups) }, groups);
+  const input = withoutTemplates({ ...facts, places: placesNow(facts.places, groups, facts.owners) }, groups);
   const { memory, strategy, sorted, now } = input;
   const entries = judgeAvailability(groups, input).map((owner) => entryOf(owner, input));
   const proven = input.proven || entries.some((entry) => provesContent(entry));
@@ -283,7 +287,9 @@ export function planRestart(facts: RestartInput): Plan {
   // Nothing brings these back, so there is no batch to wait for; but they can be stuck like any other.
   const waits = isCanary && entries.some(mayProve);
   const alone = groupUnmanaged(sorted).map((group) => unmanagedOf(group, input, waits));
-  const unmanaged = isStopped || waits ? [] : alone.flatMap(({ group }) => group.stale);
+  const orphans = entries.flatMap((entry) => (entry.isAwaited ? entry.group.orphans : []));
+  const mayGo = isStopped || waits ? [] : alone.flatMap(({ group }) => group.stale);
+  const unmanaged = mayGo.filter((pod) => !orphans.includes(pod));
   const refused = [...entries.flatMap(({ turn }) => turn.refused), ...unmanaged.map(({ uid }) => uid)];
   const open = entries.filter(({ lacks }) => lacks);
   return {
@@ -293,13 +299,13 @@ export function planRestart(facts: RestartInput): Plan {
     ),
     rollouts: turns.filter(({ rollout }) => rollout).map(({ group }) => group),
     returns,
-    places: inPlace.map(placeOf),
+    places: inPlace.map((entry) => placeOf(entry, input)),
     proven,
     unavailable: broken.length,
     records: recordOwners(entries, inPlace, begin, input),
     rollsOut: entries.some(({ group }) => group.outdated.length > 0),
     isDone:
-      sorted.stale.length + sorted.terminating.length + open.length + broken.length === 0 &&
+      sorted.stale.length + sorted.terminating.length + open.length + broken.length + orphans.length === 0 &&
       !entries.some((entry) => isToReturn(entry, input)),
     stalled: stallsOf(entries, alone),
     reverted: groups.filter((group) => isReverted(group, input)).map(({ key }) => key),

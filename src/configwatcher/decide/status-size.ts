@@ -15,7 +15,7 @@ const shortMessage = 128;
 
 /** A condition with a short message, and an owner with the longest numbers and an empty name, as JSON. */
 const bytesPerCondition = 300;
-const bytesPerOwner = 110;
+const bytesPerOwner = 133;
 const conditionTypes = 5;
 
 /**

@@ -121,8 +121,9 @@ function turnOfReturn(group: PodGroup, input: RestartInput): Turn | undefined {
 }
 
 /** An annotation that a user removes during the restart is not set again, by no other process either. */
-export function isReverted({ key, facts }: PodGroup, { memory, reverted }: RestartInput): boolean {
-  const isKnown = memory.patched.has(key) || reverted?.includes(key) === true;
+export function isReverted({ key, facts }: PodGroup, { memory, places, reverted }: RestartInput): boolean {
+  const isTold = places.some(({ uid, templateChanged }) => uid === key && templateChanged === true);
+  const isKnown = isTold || memory.patched.has(key) || reverted?.includes(key) === true;
   return isKnown && facts.rollout !== undefined && facts.rollout.restartedFor !== memory.id;
 }
 

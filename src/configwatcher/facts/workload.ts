@@ -16,6 +16,8 @@ export interface Workload extends KubernetesObject {
     readonly minReadySeconds?: number;
     /** Of a Deployment. */
     readonly strategy?: { readonly type?: string };
+    /** Of a StatefulSet. */
+    readonly ordinals?: { readonly start?: number };
     readonly updateStrategy?: {
       readonly type?: string;
       readonly rollingUpdate?: { readonly partition?: number };
@@ -123,12 +125,14 @@ function targetOf(
     DaemonSet: annotations[generationAnnotation],
   }[kind];
   const { partition = 0 } = updateStrategy?.rollingUpdate ?? {};
+  // It counts Pods, from the first ordinal on.
+  const { start = 0 } = spec.ordinals ?? {};
   if (revision === undefined) return undefined;
   // Of the others the revision is that of the template again, and tells.
   const { desiredNumberScheduled = 0, updatedNumberScheduled = -1 } = kind === 'DaemonSet' ? status : {};
   return {
     revision,
-    partition,
+    partition: partition > 0 ? start + partition : 0,
     ...(updatedNumberScheduled >= desiredNumberScheduled && { isReached: true }),
   };
 }

@@ -9,6 +9,7 @@ import {
   changing,
   decided,
   newContent,
+  newestContent,
   now,
   ownedBy,
   pod,
@@ -148,6 +149,19 @@ describe('strategy Auto', () => {
     const back = { ...afterwards(begun, seen, 1000), owners: ownedBy(2, { rollout }) };
     const reverted = decided(back);
     assert.deepEqual(ways(reverted), ['EvictPod']);
+    assert.deepEqual(
+      ways(decided({ ...back, memory: emptyMemory })),
+      ['EvictPod'],
+      'also where no process saw it taken back',
+    );
+    const again = { ...back, owners: ownedBy(2, { rollout }), sources: [newestContent] };
+    const edited = decided({ ...again, memory: emptyMemory });
+    const { state } = edited;
+    assert.deepEqual(
+      state.pending?.owners?.map(({ templateChanged }) => templateChanged),
+      [undefined],
+      'the next content changes it again',
+    );
     // Its controller has not seen a scale-up yet, so that nothing is done to it.
     const scaled = afterwards(back, { ...reverted, memory: emptyMemory }, 1000);
     const behind = decided({ ...scaled, owners: ownedBy(2, { rollout: { ...rollout, isBehind: true } }) });

@@ -82,7 +82,8 @@ describe('a content that has broken Pods', () => {
     const other = pod({ controller: { ...webapp, uid: 'other' } });
     const known = { record: { ...record, owners: [owner] }, places: [place], owners, proven: false };
     const made = several(2, { ...fresh, ready: false });
-    const broken = plan({ ...known, pods: [...made, other] });
+    const places = [{ ...place, templateChanged: true }];
+    const broken = plan({ ...known, places, pods: [...made, other] });
     assert.deepEqual([broken.batch, broken.stalled[0]?.because], [[], 'NewPodsNotAvailable']);
     assert.deepEqual(broken.places, [{ ...place, uid: 'second-uid' }]);
     const works = several(2, { ...fresh, stableSince: now - 20_000 });
@@ -144,6 +145,52 @@ describe('an owner that is late', () => {
 
   it('has a Pod that no node takes once a scheduler has had the time to find one', () => {
     assert.deepEqual([because(now - 10_000), because(now - 9000)], ['Unschedulable', 'Deadline']);
+  });
+});
+
+describe('new Pods that do not become available', () => {
+  const controllers = (pods: readonly PodFacts[]) => pods.map(({ controller }) => controller?.uid);
+
+  it('say nothing where the owner had as many before, which its own rollout has left beyond those it wants', () => {
+    const crashing = {
+      ready: false,
+      restarts: 5,
+      failure: { container: 'main', reason: 'Error', exitCode: 1 },
+    };
+    const [other, newest] = ['other', 'newest'].map((uid) => ({ ...webapp, uid }));
+    const rollout = { pods: 3, target: { revision: '2', partition: 0 } };
+    const owner = ownedBy(2, { rollout, revision: '1' });
+    const owners = new Map<string, OwnerFacts>([
+      ...owner,
+      ['newest', { ...owner.get(webapp.uid)!, revision: '2' }],
+      ['other', { reference: other!, wanted: 4, makesSelectedPods: true }],
+    ]);
+    const old = [...several(2), ...several(4, { controller: other! })];
+    const before = { pods: [...old, pod({ ...crashing, controller: newest! })], owners };
+    const counts = plan(before).places.map(({ uid, wanted, available }) => [uid, wanted, available]);
+    assert.deepEqual(counts, [
+      ['webapp-uid', 3, 2],
+      ['other', 4, 4],
+    ]);
+    const canary = plan({ ...before, proven: false }).batch;
+    assert.deepEqual(controllers(canary), ['other'], 'it is not the first to show what the content does');
+    const after = { pods: [...old, pod({ ...fresh, ...crashing, controller: newest! })], owners };
+    const place = { kind: 'Deployment', name: 'webapp', uid: 'webapp-uid', wanted: 3, available: 2 };
+    const { stalled, batch } = plan({ ...after, proven: false, places: [place] });
+    assert.deepEqual([stalled, controllers(batch)], [[], ['other']]);
+  });
+
+  it('have the time that they must stay Ready for, beyond the deadline', () => {
+    const place = { kind: 'Deployment', name: 'webapp', uid: 'webapp-uid', wanted: 2, available: 2 };
+    const late = new Map([['webapp-uid', { left: 1, reached: 3, since: now - 40_000 }]]);
+    const stalled = (made: Partial<PodFacts>) => {
+      const memory = { ...emptyMemory, id: 'now', progress: late };
+      const spec = { strategy: { progressDeadlineSeconds: 35 } };
+      const pods = [pod(), pod({ created: now - 50_000, ...made })];
+      return plan({ spec, memory, pods, owners: ownedBy(2, { minReady: 60_000 }), places: [place] }).stalled;
+    };
+    assert.deepEqual(stalled({ stableSince: now - 45_000 }), []);
+    assert.equal(stalled({ ready: false })[0]?.because, 'NewPodsNotAvailable');
   });
 });
 

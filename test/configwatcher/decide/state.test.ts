@@ -47,7 +47,7 @@ const full: WatcherState = {
     total: 4,
     proven: true,
     repairs: 1,
-    owners: [{ kind: 'Deployment', name: 'web', uid: 'u-0', wanted: 4, available: 3 }],
+    owners: [{ kind: 'Deployment', name: 'web', uid: 'u-0', wanted: 4, available: 3, templateChanged: true }],
     revertedOwners: ['u-1', 'u-2'],
     reason: 'InProgress',
   },

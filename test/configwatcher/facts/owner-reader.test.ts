@@ -399,3 +399,22 @@ describe('OwnerReader, of a workload whose rollout finds out what does not work'
     });
   }
 });
+
+describe('the partition of a StatefulSet', () => {
+  it('counts from the first ordinal on', async () => {
+    const partitionOf = async (spec: object, partition: number) => {
+      const updateStrategy = { rollingUpdate: { partition } };
+      const set = workload('StatefulSet', 'db', {
+        spec: { ...spec, updateStrategy },
+        status: { updateRevision: 'r2' },
+      });
+      const { facts } = await read([owner('StatefulSet', 'db')], [set]);
+      return [...facts.values()][0]?.rollout?.target?.partition;
+    };
+    const ordinals = { start: 5 };
+    assert.deepEqual(
+      [await partitionOf({}, 2), await partitionOf({ ordinals }, 2), await partitionOf({ ordinals }, 0)],
+      [2, 7, 0],
+    );
+  });
+});

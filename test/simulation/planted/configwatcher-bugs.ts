@@ -105,8 +105,8 @@ export const ofConfigWatcher: readonly PlantedBug[] = [
     name: 'baseline forgotten',
     sentence: 'a source that is seen first counts as changed',
     file: watcher.comparison,
-    find: 'if (entry === undefined) return false;',
-    replace: 'if (entry === undefined) return true;',
+    find: 'return entry !== undefined && (',
+    replace: 'return entry === undefined || (',
     promise: 'S9',
   },
   {

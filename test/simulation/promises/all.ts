@@ -33,6 +33,7 @@ import {
   oncePerChange,
   onlyOwnPods,
   onlySelectedPods,
+  rolloutOncePerChange,
 } from './restarts.ts';
 import { restartGoesOn } from './tried-again.ts';
 import { nothingLeaks, onlyLeadersWrite, withinRights, writesAreGuarded } from './writes.ts';
@@ -45,6 +46,7 @@ export const allPromises: readonly NamedPromise[] = [
   phasesNeverGoBack,
   editsComeTooLate,
   oncePerChange,
+  rolloutOncePerChange,
   metadataIsNoChange,
   nothingWithoutReason,
   onlySelectedPods,

@@ -212,3 +212,11 @@ describe('R3, no more is taken away than works without it', () => {
     assert.deepEqual(evict(made(3, 1), 'web-3'), []);
   });
 });
+
+describe('L4, some replica leads', () => {
+  it('is broken by a Lease that is not renewed', () => {
+    const made = new HandMade(['L4']).add(started).request('update', 'leases', 'atwatch', { body: '{}' });
+    assert.deepEqual(made.calm(10 * second).broken, []);
+    assert.deepEqual(made.calm(1000 * second).broken, ['L4']);
+  });
+});

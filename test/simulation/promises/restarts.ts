@@ -181,56 +181,82 @@ function lastRaise(watchers: readonly WatcherRun[]): number | undefined {
 export const oncePerChange: NamedPromise = {
   name: 'S7',
   sentence: 'one content change restarts each selected Pod exactly once; restarts ≤ distinct contents',
+  start: (history) => ({
+    request(request) {
+      const removal = removalOf(history, request);
+      if (removal === undefined || !isAccepted(request) || isAtPod(history, removal.pod)) return undefined;
+      const { name, creationTimestamp = '' } = removal.pod.metadata;
+      const watchers = watchersOf(history, removal.pod);
+      if (watchers.length === 0 || watchers.some(isForged)) return undefined;
+      const raised = lastRaise(watchers);
+      if (raised === undefined) {
+        return { text: `${removal.by} of ${name} before any change was recorded`, clue: 'no change' };
+      }
+      return Date.parse(creationTimestamp) > raised
+        ? { text: `${removal.by} of ${name}, which was made after the change was recorded`, clue: 'fresh' }
+        : kept;
+    },
+  }),
+};
+
+/** The template of a workload is changed by a replica for a watcher. */
+interface TemplateChange {
+  readonly watcher: WatcherRun;
+  readonly owner: KubernetesObject;
+  readonly replica: string;
+}
+
+export const rolloutOncePerChange: NamedPromise = {
+  name: 'S7',
+  sentence:
+    'one content change changes each template exactly once, and only that of an owner with stale Pods',
   start(history) {
     /** Of each owner and watcher, how many changes were recorded when its template was changed last. */
     const patched = new Map<string, number>();
-    /** Of each owner and watcher, when others than the operator changed its annotation in the template last. */
+    /** Of each owner and watcher, when others than the operator took back a template that no status told of, last. */
     const takenBack = new Map<string, number>();
     /** Pods that went so lately that a replica may not know, the oldest first. */
     const gone: { readonly pod: Pod; readonly at: number }[] = [];
+    const keyOf = ({ watcher, owner }: Omit<TemplateChange, 'replica'>) =>
+      `${owner.metadata.uid} ${watcher.uid}`;
+    const judge = (change: TemplateChange): Found => {
+      const { watcher, owner, replica } = change;
+      const key = keyOf(change);
+      const before = patched.get(key) ?? 0;
+      patched.set(key, watcher.raiseCount);
+      if (isForged(watcher)) return undefined;
+      const what = `the template of ${owner.kind} ${owner.metadata.name} was changed`;
+      const isAgain = watcher.raiseCount <= before;
+      if (isAgain && !hasBegunSince(history, replica, takenBack.get(key)))
+        return { text: `${what} twice for one change`, clue: 'rollout twice' };
+      return hasStalePods(history, watcher, owner, gone)
+        ? kept
+        : { text: `${what} although none of its Pods is stale`, clue: 'rollout for nothing' };
+    };
     return {
-      request(request) {
-        const removal = removalOf(history, request);
-        if (removal === undefined || !isAccepted(request) || isAtPod(history, removal.pod)) return undefined;
-        const { name, creationTimestamp = '' } = removal.pod.metadata;
-        const watchers = watchersOf(history, removal.pod);
-        if (watchers.length === 0 || watchers.some(isForged)) return undefined;
-        const raised = lastRaise(watchers);
-        if (raised === undefined) {
-          return { text: `${removal.by} of ${name} before any change was recorded`, clue: 'no change' };
-        }
-        return Date.parse(creationTimestamp) > raised
-          ? { text: `${removal.by} of ${name}, which was made after the change was recorded`, clue: 'fresh' }
-          : kept;
-      },
       change(entry) {
         if (entry.resource === 'pods' && entry.change === 'DELETED') {
           gone.push({ pod: entry.object as Pod, at: entry.time });
         }
         while (gone[0] && entry.time - gone[0].at > deletionUnseen(history)) gone.shift();
-        return among(templateChanges(history, entry), ({ watcher, owner }) => {
-          const key = `${owner.metadata.uid} ${watcher.uid}`;
+        return among(templateChanges(history, entry), (change) => {
           const replica = entry.by?.replica;
-          if (replica === undefined) {
-            takenBack.set(key, entry.time);
-            return undefined;
-          }
-          const before = patched.get(key) ?? 0;
-          patched.set(key, watcher.raiseCount);
-          if (isForged(watcher)) return undefined;
-          const what = `the template of ${owner.kind} ${owner.metadata.name} was changed`;
-          const isAgain = watcher.raiseCount <= before;
-          if (isAgain && !hasBegunSince(history, replica, takenBack.get(key)))
-            return { text: `${what} twice for one change`, clue: 'rollout twice' };
-          const lately = gone.map(({ pod }) => pod);
-          return hasStalePods(history, watcher, owner, lately)
-            ? kept
-            : { text: `${what} although none of its Pods is stale`, clue: 'rollout for nothing' };
+          if (replica !== undefined) return judge({ ...change, replica });
+          if (!tellsOfTemplate(change)) takenBack.set(keyOf(change), entry.time);
+          return undefined;
         });
       },
     };
   },
 };
+
+/** Whether status says of the owner that its template was changed. */
+function tellsOfTemplate({ watcher, owner }: Omit<TemplateChange, 'replica'>): boolean {
+  const { uid } = owner.metadata;
+  const { owners = [], revertedOwners = [] } = watcher.watcher.status?.pending ?? {};
+  const isChanged = owners.some((place) => place.uid === uid && place.templateChanged === true);
+  return isChanged || revertedOwners.includes(uid ?? '');
+}
 
 /** What happened before the process began, and no status tells, it cannot know. */
 function hasBegunSince({ replicas }: History, replica: string, time = Number.POSITIVE_INFINITY): boolean {
@@ -269,13 +295,14 @@ function hasStalePods(
   history: History,
   { specs, raises }: WatcherRun,
   owner: KubernetesObject,
-  gone: readonly Pod[],
+  gone: readonly { readonly pod: Pod }[],
 ): boolean {
   const { namespace = '', uid = '' } = owner.metadata;
+  const lately = gone.map(({ pod }) => pod).filter(({ metadata }) => metadata.namespace === namespace);
   const raised = raises.at(-1)?.time ?? 0;
   const present = history.objects.in<Pod>('pods', namespace).filter((pod) => !hasLeft(history, pod));
   const known = specsWithin(specs, history.time, editUnseenFor);
-  return [...present, ...gone.filter(({ metadata }) => metadata.namespace === namespace)].some(
+  return [...present, ...lately].some(
     (pod) =>
       known.some((spec) => selects(spec, pod)) &&
       isOwnedBy(history, pod, uid) &&

@@ -87,12 +87,12 @@ describe('S7, once per change', () => {
     assert.deepEqual(brokenAfter(10 * second), []);
     assert.deepEqual(brokenAfter(110 * second), ['S7 rollout for nothing']);
   });
-  it('is broken by a second change of a template, and kept where the first was taken back before the process began', () => {
+  it('is broken by a second change of a template, and kept where nothing has told the process of the first', () => {
     const workload = (value?: string) => {
       const annotations = value === undefined ? {} : { 'k8spatterns.io/restarted-for.w': value };
       return { metadata: { name: 'web', uid: 'web-uid' }, spec: { template: { metadata: { annotations } } } };
     };
-    const broken = (isRestarted: boolean) => {
+    const broken = (isRestarted: boolean, isTold: boolean) => {
       const stateful = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web', uid: 'web-uid' };
       const { metadata, ...rest } = webPod('web-0');
       const pod = {
@@ -105,12 +105,16 @@ describe('S7, once per change', () => {
         .change('configwatchers', watcher('w', pendingAt(602_000)), 'MODIFIED', 'replica-0')
         .pass(5 * second);
       made.change('statefulsets', workload('one'), 'MODIFIED', 'replica-0').pass(second);
+      const owners = [{ uid: 'web-uid', wanted: 1, available: 1, templateChanged: isTold }];
+      const seen = watcher('w', { pending: { ...pendingAt(602_000).pending, owners } });
+      made.change('configwatchers', seen, 'MODIFIED', 'replica-0').pass(second);
       made.change('statefulsets', workload(), 'MODIFIED', 'alice').pass(second);
       const started = { type: 'replica', time: made.time, replica: 'replica-0', state: 'started' } as const;
       if (isRestarted) made.add(started);
       return made.change('statefulsets', workload('one'), 'MODIFIED', 'replica-0').broken;
     };
-    assert.deepEqual([broken(false), broken(true)], [['S7 rollout twice'], []]);
+    const twice = ['S7 rollout twice'];
+    assert.deepEqual([broken(false, false), broken(true, true), broken(true, false)], [twice, twice, []]);
   });
   it('is broken by a start before the debounce is over', () => {
     const started = { ...pendingAt(600_000).pending, started: new Date(begin + 601_000).toISOString() };
@@ -485,14 +489,5 @@ describe('R4 and L5, how many requests', () => {
     const made = new HandMade(['L5']).change('ats', at('a'), 'ADDED', 'alice');
     assert.deepEqual(made.pass(60 * second).request('patch', 'ats', 'a').broken, []);
     assert.deepEqual(made.pass(3600 * second).request('patch', 'ats', 'a').broken, ['L5 ats']);
-  });
-});
-
-describe('L4, some replica leads', () => {
-  it('is broken by a Lease that is not renewed', () => {
-    const started = { type: 'replica', time: begin, replica: 'replica-0', state: 'started' } as const;
-    const made = new HandMade(['L4']).add(started).request('update', 'leases', 'atwatch', { body: '{}' });
-    assert.deepEqual(made.calm(10 * second).broken, []);
-    assert.deepEqual(made.calm(1000 * second).broken, ['L4']);
   });
 });

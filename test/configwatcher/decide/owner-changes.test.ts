@@ -1,0 +1,148 @@
+/** Owners that are deleted, made again, adopted or scaled in the middle of their restart. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated.ts';
+import type { Steps } from '../../../src/configwatcher/decide/decision.ts';
+import type { Observed, OwnerFacts } from '../../../src/configwatcher/facts/observed.ts';
+import type { PodFacts } from '../../../src/configwatcher/facts/pod-facts.ts';
+import type { OwnerReference } from '../../../src/kubernetes/objects.ts';
+import {
+  afterwards,
+  anHourAgo,
+  decided,
+  newContent,
+  now,
+  pod,
+  several,
+  specOf,
+} from '../../fixtures/configwatcher.ts';
+
+const minute = 60_000;
+
+function spec(strategy: ConfigWatcherSpec['strategy'] = {}) {
+  const quick = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } } as const;
+  return specOf({ ...quick, strategy: { type: 'Evict', ...strategy } });
+}
+
+function reference(kind: string, name: string, uid = name): OwnerReference {
+  return { apiVersion: 'apps/v1', kind, name, uid };
+}
+
+function owned(uid: string, facts: Partial<OwnerFacts> & Pick<OwnerFacts, 'reference'>) {
+  return new Map([[uid, { wanted: 3, makesSelectedPods: true, ...facts }]]);
+}
+
+/** Made after the edit, and Ready since. */
+function made(name: string, controller: OwnerReference, at: number): PodFacts {
+  return pod({
+    name,
+    controller: { ...controller, controller: true },
+    created: at,
+    stableSince: at,
+    starts: [at],
+  });
+}
+
+function reason({ state }: Steps): string | undefined {
+  return state.conditions.find(({ type }) => type === 'Progressing')?.reason;
+}
+
+function names({ actions }: Steps): string[] {
+  return actions.flatMap((action) => ('pod' in action ? action.pod.name : []));
+}
+
+describe('a StatefulSet that is deleted in the middle of its restart and leaves its Pods behind', () => {
+  const set = reference('StatefulSet', 'db');
+  const member = (name: string) => pod({ name, controller: { ...set, controller: true }, revision: 'r1' });
+  const pods = ['db-0', 'db-1', 'db-2'].map(member);
+  const orphaned = (some: readonly PodFacts[]) => some.map(({ controller, ...rest }) => rest);
+  const deleted = new Map([[set.uid, { reference: set, makesSelectedPods: false, isGone: true as const }]]);
+
+  function begun(unmanagedPods: 'Skip' | 'Delete'): Partial<Observed> {
+    const facts = {
+      spec: spec({ unmanagedPods }),
+      sources: [newContent],
+      pods,
+      owners: owned(set.uid, { reference: set }),
+    };
+    const first = decided(facts);
+    assert.deepEqual(names(first), ['db-2']);
+    const left = orphaned([...pods.slice(0, 2), { ...made('db-2', set, now + 1000), revision: 'r1' }]);
+    return { ...afterwards(facts, first, 8000), pods: left, owners: deleted };
+  }
+
+  for (const unmanagedPods of ['Skip', 'Delete'] as const) {
+    it(`is waited for, and its Pods stay (unmanagedPods ${unmanagedPods})`, () => {
+      const facts = begun(unmanagedPods);
+      const waits = decided(facts);
+      assert.deepEqual([names(waits), reason(waits)], [[], 'InProgress']);
+      const again = reference('StatefulSet', 'db', 'second');
+      const adopted = facts.pods!.map((one) => ({ ...one, controller: { ...again, controller: true } }));
+      const owners = new Map<string, OwnerFacts>([...deleted, ...owned(again.uid, { reference: again })]);
+      const next = decided({ ...afterwards(facts, waits, 20_000), pods: adopted, owners });
+      assert.deepEqual(names(next), ['db-1']);
+      assert.deepEqual(
+        next.state.pending?.owners?.map(({ uid }) => uid),
+        [again.uid],
+      );
+    });
+  }
+
+  it('is waited for no longer than the progress deadline', () => {
+    const facts = begun('Skip');
+    const waits = decided(facts);
+    const late = decided({ ...afterwards(facts, waits, 11 * minute) });
+    assert.deepEqual([late.state.pending, late.state.skippedPods], [undefined, 2]);
+  });
+});
+
+describe('a ReplicaSet that a Deployment adopts in the middle of its restart', () => {
+  it('leaves its place to that', () => {
+    const set = reference('ReplicaSet', 'web-7d4');
+    const web = reference('Deployment', 'web');
+    const pods = several(3, { controller: { ...set, controller: true } });
+    const facts = { spec: spec(), sources: [newContent], pods, owners: owned(set.uid, { reference: set }) };
+    const first = decided(facts);
+    const all = [1, 2, 3].map((index) => made(`new-${index}`, set, now + index * 1000));
+    const adopted = { ...facts, pods: all, owners: owned(set.uid, { reference: web }) };
+    const done = decided(afterwards(adopted, first, minute));
+    assert.deepEqual([done.state.pending, reason(done)], [undefined, 'UpToDate']);
+    const before = pods.slice(1);
+    const waits = { ...adopted, pods: [...before, all[0]!] };
+    const next = decided(afterwards(waits, first, minute));
+    assert.deepEqual(
+      next.state.pending?.owners?.map(({ uid, kind }) => [uid, kind]),
+      [[web.uid, 'Deployment']],
+    );
+  });
+});
+
+describe('an owner that has room for some of its Pods only', () => {
+  it('is expected to have no more of them after it was scaled down and up again', () => {
+    const web = reference('Deployment', 'webapp', 'webapp-uid');
+    const owners = (wanted: number) => owned('rs', { reference: web, wanted });
+    const controller = { ...reference('ReplicaSet', 'rs'), controller: true };
+    const homeless = (created: number) =>
+      several(4, { controller, ready: false, unschedulable: true, created, starts: [], startsLater: true });
+    const old = several(6, { controller });
+    const facts = { spec: spec({ maxUnavailable: '50%' }), sources: [newContent] };
+    const wide = { ...facts, pods: [...old, ...homeless(anHourAgo)], owners: owners(10) };
+    const first = decided(wide);
+    const fresh = [1, 2, 3, 4].map((index) =>
+      made(`new-${index}`, { ...controller, uid: 'rs' }, now + index * 1000),
+    );
+    const narrow = { ...facts, pods: [...old.slice(1, 4), fresh[0]!], owners: owners(4) };
+    const scaled = decided(afterwards(narrow, first, 30_000));
+    const back = {
+      ...facts,
+      pods: [...old.slice(2, 4), ...fresh, ...homeless(now + 40_000)],
+      owners: owners(10),
+    };
+    const next = decided(afterwards({ ...back, now: now + 30_000 }, scaled, 40_000));
+    assert.deepEqual(
+      next.state.pending?.owners?.map(({ available }) => available),
+      [6],
+    );
+    assert.notDeepEqual(names(next), []);
+  });
+});
