@@ -59,7 +59,7 @@ describe('an operator whose clock is wrong by 20 minutes', { concurrency: true }
   it('behind: is not late', async (t) => {
     const { rig, skew } = await launchedWith(t, -20 * minute);
     assert.ok(skew < -1190 && skew > -1210, `${skew} s`);
-    assert.ok(((await rig.at()).status?.latenessMilliseconds ?? minute) < 20_000);
+    assert.ok(((await rig.at()).status?.latenessMilliseconds ?? minute) < minute);
   });
 
   for (const [what, aheadMs] of [
@@ -98,9 +98,10 @@ describe('an operator whose clock is set while an At waits', { concurrency: true
       const rig = await AtRig.create(t);
       let step = 0;
       await rig.startOperator({ clock: { ...systemClock, now: () => systemClock.now() + step } });
-      let seenAt = 0;
-      await rig.watch(t, pods, () => {
-        if (seenAt === 0) seenAt = Date.now();
+      // By the name of the Pod: a slow machine tries several Ats.
+      const seen = new Map<string, number>();
+      await rig.watch(t, pods, (type, { metadata }) => {
+        if (type === 'ADDED') seen.set(metadata.name, Date.now());
       });
       const { name, due } = await rig.createWaiting(
         () => {
@@ -111,9 +112,9 @@ describe('an operator whose clock is set while an At waits', { concurrency: true
         },
       );
       const { status } = await rig.inPhase('RUNNING', name);
-      await eventually(() => seenAt > 0, { message: 'its Pod is seen' });
+      const seenAt = await eventually(() => seen.get(`${name}-pod`), { message: 'its Pod is seen' });
       assert.ok(seenAt >= due, `the Pod was created ${due - seenAt} ms early`);
-      assert.ok((status?.latenessMilliseconds ?? minute) < 10_000, `${status?.latenessMilliseconds} ms late`);
+      assert.ok((status?.latenessMilliseconds ?? minute) < minute, `${status?.latenessMilliseconds} ms late`);
     });
   }
 });

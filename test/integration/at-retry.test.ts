@@ -1,14 +1,14 @@
 /** At with disruptionPolicy Retry on a real API server: what is tried again, when, and what never is. */
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
-import type { AtSpec } from '../../src/api/at.generated.ts';
+import type { At, AtSpec } from '../../src/api/at.generated.ts';
 import { ats } from '../../src/api/resources.ts';
 import { type PodStatus, pods } from '../../src/kubernetes/objects.ts';
 import { parseTime } from '../../src/kubernetes/time.ts';
-import { AtRig, seconds } from './at-rig.ts';
+import { AtRig, isGated, seconds } from './at-rig.ts';
 import { HostileProxy } from './hostile-proxy.ts';
 import { applyCrds, eventually } from './support.ts';
-import { timeTravel } from './time-travel.ts';
+import { startTime, stopTime, type TimeTravel, timeTravel } from './time-travel.ts';
 
 const retry = { disruptionPolicy: 'Retry' } as const;
 
@@ -21,6 +21,15 @@ function ended(restartCount: number) {
   const time = seconds(Date.now());
   const terminated = { exitCode: 1, reason: 'Error', startedAt: time, finishedAt: time };
   return { ...main, restartCount, state: { terminated } };
+}
+
+/** Resolves once it is so. However slow the machine is, no more than two seconds of stopped time pass meanwhile. */
+function hardlyAnyTimeUntil(
+  { advanceUntil }: TimeTravel,
+  message: string,
+  isSo: () => Promise<boolean>,
+): Promise<void> {
+  return advanceUntil(isSo, { limitMs: 2000, stepMs: 10, message });
 }
 
 /** A Pod that is in this state for more than a minute is stopped for that reason. */
@@ -81,24 +90,42 @@ const stops: readonly {
 describe('At with Retry', { concurrency: true }, () => {
   it('waits longer and longer where one Pod after the other is deleted, and tells each in its history', async (t) => {
     const rig = await AtRig.create(t);
-    await rig.startOperator();
+    const travel = await timeTravel(t);
+    const { clock } = travel.options;
+    await rig.startOperator(travel.options);
     await rig.createAt(retry);
     await rig.inPhase('RUNNING');
     const deletePod = (name: string) =>
       rig.client.delete(pods, { namespace: rig.namespace, name }, { gracePeriodSeconds: 0 });
-    await deletePod('example-at-pod');
-    const second = await rig.atWhen('in its second attempt', ({ status }) => status?.attempts === 2);
-    await deletePod('example-at-pod-2');
-    const waiting = await rig.atWhen('waiting', ({ status }) => status?.history?.length === 2);
-    assert.deepEqual([waiting.status?.phase, waiting.status?.reason], ['RUNNING', 'PodLost']);
-    assert.match(waiting.status?.message ?? '', /^attempt 3 of 10 follows at .+Z: the Pod is gone$/);
-    assert.ok(await rig.isPodGone('example-at-pod-3'));
-    const third = await rig.atWhen('in its third attempt', ({ status }) => status?.attempts === 3);
-    assert.equal(third.status?.message, 'attempt 3 of 10');
-    const launchOf = (at: typeof third) => parseTime(at.status?.launchTime ?? '');
-    assert.ok(launchOf(third) >= launchOf(second) + 10_000, '10 s between two launches');
+    const statusIs = (holds: (status: At['status']) => boolean) => async () => holds((await rig.at()).status);
+    stopTime(travel);
+    try {
+      await deletePod('example-at-pod');
+      const isSecond = statusIs((status) => status?.attempts === 2);
+      await hardlyAnyTimeUntil(travel, 'it is in its second attempt', isSecond);
+      const { launchTime = '' } = (await rig.at()).status ?? {};
+      await deletePod('example-at-pod-2');
+      const isTold = statusIs((status) => status?.history?.length === 2);
+      await hardlyAnyTimeUntil(travel, 'the second loss is told', isTold);
+      const { phase, reason, message = '' } = (await rig.at()).status ?? {};
+      assert.deepEqual([phase, reason], ['RUNNING', 'PodLost']);
+      const [, instant = ''] = /^attempt 3 of 10 follows at (\S+Z): the Pod is gone$/.exec(message) ?? [];
+      const follows = parseTime(instant);
+      assert.ok(follows >= parseTime(launchTime) + 10_000, `10 s between two launches: ${message}`);
+      assert.ok(await rig.isPodGone('example-at-pod-3'));
+      const isThird = statusIs((status) => status?.attempts === 3);
+      await travel.advanceUntil(isThird, {
+        ...{ limitMs: follows + 3000 - clock.now(), stepMs: 500, atRest: true },
+        message: 'it is in its third attempt',
+      });
+      assert.ok(clock.now() >= follows, `${follows - clock.now()} ms early`);
+      assert.equal((await rig.at()).status?.message, 'attempt 3 of 10');
+    } finally {
+      startTime(travel);
+    }
+    const { status } = await rig.at();
     assert.deepEqual(
-      third.status?.history?.map(({ attempt, podName, reason }) => [attempt, podName, reason]),
+      status?.history?.map(({ attempt, podName, reason }) => [attempt, podName, reason]),
       [
         [1, 'example-at-pod', 'PodLost'],
         [2, 'example-at-pod-2', 'PodLost'],
@@ -108,28 +135,6 @@ describe('At with Retry', { concurrency: true }, () => {
     assert.deepEqual(await eventually(told, { message: 'all Events' }), [
       ...['Launched', 'Disrupted (W)', 'Launched', 'Disrupted (W)', 'Launched'],
     ]);
-  });
-
-  it('lets a lost Pod of ExactlyOnce go while the next attempt waits', async (t) => {
-    const rig = await AtRig.create(t);
-    await rig.startOperator();
-    await rig.createAt({ ...retry, launchGuarantee: 'ExactlyOnce' });
-    for (const [attempt, name] of [
-      [1, 'example-at-pod'],
-      [2, 'example-at-pod-2'],
-    ] as const) {
-      const isReleased = async () => {
-        const { spec } = await rig.client.get(pods, { namespace: rig.namespace, name });
-        return (spec.schedulingGates ?? []).length === 0;
-      };
-      await eventually(isReleased, { message: `Pod ${name} is released` });
-      await rig.client.delete(pods, { namespace: rig.namespace, name });
-      await rig.atWhen(`told of loss ${attempt}`, ({ status }) => status?.history?.length === attempt);
-    }
-    await eventually(() => rig.isPodGone('example-at-pod-2'), { message: 'Pod 2 is gone' });
-    const { status } = await rig.at();
-    assert.deepEqual([status?.attempts, status?.history?.length], [2, 2]);
-    await rig.atWhen('in its third attempt', ({ status }) => status?.attempts === 3);
   });
 
   it('is tried again after its starting deadline, which is about the first attempt alone', async (t) => {
@@ -364,6 +369,41 @@ describe('At with Retry', { concurrency: true }, () => {
     assert.deepEqual([status?.outcome, status?.reason], ['Failed', 'DeadlineExceeded']);
     assert.match(status?.message ?? '', /its node does not answer, and the command may still run there/);
     assert.ok(await rig.isPodGone('example-at-pod-2'));
+  });
+});
+
+describe('At with Retry and ExactlyOnce', () => {
+  it('lets a lost Pod go while the next attempt waits', async (t) => {
+    const rig = await AtRig.create(t);
+    const travel = await timeTravel(t);
+    await rig.startOperator(travel.options);
+    await rig.createAt({ ...retry, launchGuarantee: 'ExactlyOnce' });
+    const isReleased = (name: string) => async () => {
+      const { items } = await rig.client.list(pods, { namespace: rig.namespace });
+      return items.some((pod) => pod.metadata.name === name && !isGated(pod));
+    };
+    await eventually(isReleased('example-at-pod'), { message: 'Pod 1 is released' });
+    stopTime(travel);
+    try {
+      for (const [attempt, name] of [
+        [1, 'example-at-pod'],
+        [2, 'example-at-pod-2'],
+      ] as const) {
+        await hardlyAnyTimeUntil(travel, `Pod ${attempt} is released`, isReleased(name));
+        await rig.client.delete(pods, { namespace: rig.namespace, name });
+        const isTold = async () => (await rig.at()).status?.history?.length === attempt;
+        await hardlyAnyTimeUntil(travel, `loss ${attempt} is told`, isTold);
+      }
+      await hardlyAnyTimeUntil(travel, 'Pod 2 is gone', () => rig.isPodGone('example-at-pod-2'));
+      const { status } = await rig.at();
+      assert.deepEqual([status?.attempts, status?.history?.length], [2, 2]);
+      const isThird = async () => (await rig.at()).status?.attempts === 3;
+      await travel.advanceUntil(isThird, {
+        ...{ limitMs: 60_000, stepMs: 500, atRest: true, message: 'it is in its third attempt' },
+      });
+    } finally {
+      startTime(travel);
+    }
   });
 });
 

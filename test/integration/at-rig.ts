@@ -59,6 +59,9 @@ const nodes: Resource<KubernetesObject & { readonly spec?: object }> = {
   ...{ group: '', version: 'v1', plural: 'nodes', kind: 'Node', namespaced: false },
 };
 
+/** Of a launch that the operator is late for. */
+const lateLaunch = 'LaunchedLate (W)';
+
 /** No node can have it yet. */
 export function isGated({ spec }: Pod): boolean {
   return (spec.schedulingGates ?? []).length > 0;
@@ -354,8 +357,22 @@ export class AtRig {
     return { created, released, gone };
   }
 
-  /** The Events about the At, oldest first: `Launched`, or `Failed (W)` for a warning. */
+  /**
+   * The Events about the At, oldest first: `Launched`, or `Failed (W)` for a warning. A late launch is one as any other:
+   * a slow machine makes some. {@link isLaunchToldLate} tells them apart.
+   */
   async events(name = 'example-at'): Promise<string[]> {
+    const told = await this.#told(name);
+    return told.map((event) => (event === lateLaunch ? 'Launched' : event));
+  }
+
+  /** Whether its launch is told as one that the operator is late for. Resolves once it is told. */
+  async isLaunchToldLate(name = 'example-at'): Promise<boolean> {
+    const launch = async () => (await this.#told(name)).find((event) => event.startsWith('Launched'));
+    return (await eventually(launch, { message: `the launch of ${name} is told` })) === lateLaunch;
+  }
+
+  async #told(name: string): Promise<string[]> {
     const found = await this.#eventsOf(name);
     return found.map(({ type, reason }) => (type === 'Warning' ? `${reason} (W)` : reason));
   }
@@ -365,7 +382,7 @@ export class AtRig {
     return eventually(
       async () => {
         const told = await this.events(name);
-        return told.some((event) => event.startsWith('Launched')) && told;
+        return told.includes('Launched') && told;
       },
       { message: `the Event of the launch of ${name}` },
     );

@@ -65,8 +65,10 @@ it('a leader that SIGTERM finds in a create that hangs ends with 0 and gives its
   assert.deepEqual([...created], [status?.podUID]);
 });
 
-/** From SIGTERM and from the due instant on, milliseconds. */
-const takenOverWithinMs = 5000;
+/** From SIGTERM and from the due instant on, milliseconds: well before the Lease would have expired, after 12.5 s. */
+const takenOverWithinMs = 11_000;
+/** From then on a launch counts as late, milliseconds. */
+const lateAfterMs = 5000;
 /** So long before the due instant the leader is asked to end. */
 const beforeDueMs = 300;
 
@@ -74,13 +76,13 @@ for (const [how, flags] of Object.entries({
   'by the other replica': [],
   'by the other replica, where standbys launch nothing': ['--failover-launch-delay=0'],
 })) {
-  it(`an At that is due as its operator is terminated has its Pod within 5 s, once, ${how}`, {
+  it(`an At that is due as its operator is terminated has its Pod soon, once, ${how}`, {
     timeout: 240_000,
   }, async (t) => {
     const rig = await AtRig.create(t);
-    const seen = new Map<string, number>();
-    await rig.watch(t, pods, (type, { metadata: { uid = '' } }) => {
-      if (type === 'ADDED') seen.set(uid, Date.now());
+    const seen: { readonly pod: string; readonly uid: string | undefined; readonly at: number }[] = [];
+    await rig.watch(t, pods, (type, { metadata: { name: pod, uid } }) => {
+      if (type === 'ADDED') seen.push({ pod, uid, at: Date.now() });
     });
     const args = ['--leader-elect', ...flags];
     const leader = new OperatorProcess(t, rig.namespace, args);
@@ -88,18 +90,18 @@ for (const [how, flags] of Object.entries({
     const standby = new OperatorProcess(t, rig.namespace, args);
     await standby.logged('"msg":"waiting for leadership"');
     const { name, due } = await rig.createWaiting();
-    // Others were tried before this one where the machine is slow.
-    const earlier = seen.size;
     await eventually(() => Date.now() >= due - beforeDueMs, { timeout: 150_000, interval: 5 });
     await leader.kill('SIGTERM');
     await standby.logged('"msg":"leading"');
     const { status } = await rig.inPhase('RUNNING', name);
     assert.ok(parseTime(status?.launchTime ?? '') >= due);
-    await eventually(() => seen.has(status?.podUID ?? ''), { message: 'its Pod is seen' });
-    const tookMs = (seen.get(status?.podUID ?? '') ?? 0) - due;
+    const find = () => seen.find(({ uid }) => uid === status?.podUID);
+    const tookMs = (await eventually(find, { message: 'its Pod is seen' })).at - due;
     t.diagnostic(`its Pod was there after ${tookMs} ms`);
     assert.ok(tookMs <= takenOverWithinMs, `${tookMs} ms`);
-    assert.equal(seen.size, earlier + 1);
-    assert.ok(!(await rig.eventsToLaunch(name)).includes('LaunchedLate (W)'));
+    // Others were tried before this one where the machine is slow.
+    assert.equal(seen.filter(({ pod }) => pod === `${name}-pod`).length, 1);
+    const isToldLate = await rig.isLaunchToldLate(name);
+    assert.ok(tookMs >= lateAfterMs || !isToldLate, 'it is no late launch');
   });
 }

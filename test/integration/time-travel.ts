@@ -108,15 +108,36 @@ export interface TimeTravel {
   advance(ms: number): Promise<void>;
   /** The same when no request is under way, which would time out. */
   advanceAtRest(ms: number): Promise<void>;
-  /** Sets their time forward until it is so, by the limit at most, and gives requests a moment after each step. */
+  /**
+   * Sets their time forward until it is so, by the limit at most, and gives requests a moment after each step, or, with
+   * `atRest`, all the time that they take before it.
+   */
   advanceUntil(
     isSo: () => boolean | Promise<boolean>,
-    options: { readonly limitMs: number; readonly stepMs?: number; readonly message?: string },
+    options: {
+      readonly limitMs: number;
+      readonly stepMs?: number;
+      readonly message?: string;
+      readonly atRest?: boolean;
+    },
   ): Promise<void>;
   /** From now on their time goes on only as it is set forward, however long anything takes. */
   stopClock(): void;
   /** It goes on by itself again: what ends an operator may have to wait. */
   startClock(): void;
+}
+
+/** From now on time goes on as it is set forward only, for the operators and for the API server as they see it. */
+export function stopTime({ proxy, stopClock }: TimeTravel): void {
+  const stoppedAt = Date.now();
+  proxy.aheadFor = () => stoppedAt - Date.now();
+  stopClock();
+}
+
+/** What takes an operator to its end may have to wait. */
+export function startTime({ proxy, startClock }: TimeTravel): void {
+  proxy.aheadFor = () => 0;
+  startClock();
 }
 
 /** @param kubeConfig of which API server, and as whom. Default: that of the tests. */
@@ -130,26 +151,27 @@ export async function timeTravel(
     proxy.aheadMs += ms;
     return clock.advance(ms);
   };
+  const advanceAtRest = async (ms: number) => {
+    let looks = 0;
+    const isAtRest = () => {
+      // One that was sent a moment ago is not there yet.
+      looks = proxy.open === 0 ? looks + 1 : 0;
+      return looks === 3;
+    };
+    await eventually(isAtRest, { interval: 10, message: 'no request is under way' });
+    await advance(ms);
+  };
   return {
     options: { clock, kubeConfig: proxy.kubeConfig },
     proxy,
     advance,
-    async advanceUntil(isSo, { limitMs, stepMs = 100, message = 'it is so by then' }) {
+    advanceAtRest,
+    async advanceUntil(isSo, { limitMs, stepMs = 100, message = 'it is so by then', atRest = false }) {
       for (let waitedMs = 0; waitedMs < limitMs && !(await isSo()); waitedMs += stepMs) {
-        await advance(stepMs);
+        await (atRest ? advanceAtRest : advance)(stepMs);
         await eventually(isSo, { timeout: 100, interval: 20 }).catch(() => {});
       }
       await eventually(isSo, { message });
-    },
-    async advanceAtRest(ms) {
-      let looks = 0;
-      const isAtRest = () => {
-        // One that has just been sent is not there yet.
-        looks = proxy.open === 0 ? looks + 1 : 0;
-        return looks === 3;
-      };
-      await eventually(isAtRest, { interval: 10, message: 'no request is under way' });
-      await advance(ms);
     },
     stopClock: () => clock.stop(),
     startClock: () => clock.start(),
