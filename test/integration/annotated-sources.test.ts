@@ -165,7 +165,7 @@ const ways: readonly Way[] = [
   ],
 ];
 
-describe('workloads with Secret access', { timeout }, () => {
+describe('workloads with Secret access', () => {
   it('have a source for each way to refer to one, with the keys that the reference names', {
     timeout,
   }, async (t) => {
@@ -222,7 +222,7 @@ describe('workloads with Secret access', { timeout }, () => {
   });
 });
 
-describe('workloads without Secret access', { timeout }, () => {
+describe('workloads without Secret access', () => {
   it('are restarted for the ConfigMaps that they refer to, and warned of a Secret that they name', {
     timeout,
   }, async (t) => {

@@ -25,7 +25,7 @@ async function assertWarnedOnce(shop: AnnotatedShop, names: readonly string[]): 
   }
 }
 
-describe('a workload with restart-on-change', { timeout: 2 * timeout }, () => {
+describe('a workload with restart-on-change', () => {
   it('has a ConfigWatcher of its own for as long as it asks', { timeout }, async (t) => {
     const shop = await AnnotatedShop.open(t);
     await shop.operator(['--annotated-workloads']);
@@ -271,7 +271,7 @@ describe('a workload with restart-on-change', { timeout: 2 * timeout }, () => {
   });
 });
 
-describe('fifty workloads of all kinds in one namespace', { timeout }, () => {
+describe('fifty workloads of all kinds in one namespace', () => {
   it('have a ConfigWatcher each, and an edit restarts exactly those that use it, once', {
     timeout,
   }, async (t) => {
@@ -300,7 +300,7 @@ describe('fifty workloads of all kinds in one namespace', { timeout }, () => {
   });
 });
 
-describe("a cluster with Reloader's annotations", { timeout: 2 * timeout }, () => {
+describe("a cluster with Reloader's annotations", () => {
   it('moves over without a restart, and from then on each edit restarts what it should, once', {
     timeout,
   }, async (t) => {

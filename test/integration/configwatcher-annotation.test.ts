@@ -31,7 +31,7 @@ async function restarted(shop: Shop, count: number, replicas = 3): Promise<void>
   await shop.allReady(replicas);
 }
 
-describe('a ConfigMap with a selector in an annotation', { timeout: 180_000 }, () => {
+describe('a ConfigMap with a selector in an annotation', () => {
   it("of the book's second group restarts those Pods; one with a wrong or an empty selector is warned of, and restarts none", async (t) => {
     const shop = await Shop.open(t);
     const { client, namespace } = shop;

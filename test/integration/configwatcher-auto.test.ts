@@ -265,10 +265,16 @@ describe('two ConfigWatchers with a content each, by Auto on one Deployment', { 
 
   it('make one rollout of two edits that come together', { timeout }, async (t) => {
     const shop = await both(t);
+    // A new Pod that starts before a watcher has recorded its change counts as one of before.
+    shop.isKubeletSlow = true;
     await Promise.all([
       shop.patchConfigMap({ data: { message: 'second' } }),
       shop.patchConfigMap({ data: { message: 'second' } }, 'second-config'),
     ]);
+    for (const name of ['webapp-config-watcher', second]) {
+      await shop.until('its change is recorded', ({ pending }) => pending !== undefined, { name });
+    }
+    shop.isKubeletSlow = false;
     await done(shop, 'webapp-config-watcher');
     await done(shop, second);
     await shop.allReady(3);

@@ -57,7 +57,7 @@ async function bystander(
   return async () => (await list()).map(({ metadata }) => metadata.uid).sort();
 }
 
-describe("the book's CRD over ours", { skip, timeout: 360_000 }, () => {
+describe("the book's CRD over ours", { skip }, () => {
   it('the watcher works on, with its state in an annotation, and back in status with our CRD', async (t) => {
     const shop = await Shop.open(t);
     const watcher = () => shop.watcher();
@@ -214,7 +214,7 @@ describe("the book's CRD over ours", { skip, timeout: 360_000 }, () => {
   });
 });
 
-describe('the second group', { timeout: 240_000 }, () => {
+describe('the second group', () => {
   it('is followed when it is installed after the operator has started, which goes on with the first', async (t) => {
     await controlPlane.kubectl(['delete', '--kustomize=crds/com', '--ignore-not-found', '--timeout=60s']);
     const shop = await Shop.watched(t, 1);
@@ -242,7 +242,7 @@ describe('the second group', { timeout: 240_000 }, () => {
   });
 });
 
-describe('a ConfigWatcher outlives', { timeout: 240_000 }, () => {
+describe('a ConfigWatcher outlives', () => {
   it('an API server that dies in mid-restart: each Pod is restarted once', async (t) => {
     const shop = await inMidRestart(t);
     await controlPlane.stopApiServer();
@@ -296,7 +296,7 @@ describe('a ConfigWatcher outlives', { timeout: 240_000 }, () => {
 });
 
 // The last one: the API server may need a moment to serve the first group again.
-describe('the second group alone', { timeout: 240_000 }, () => {
+describe('the second group alone', () => {
   it('restarts each Pod once by the rollout of its owner, which has an annotation of this group', async (t) => {
     const shop = await Shop.open(t);
     const { client, namespace } = shop;

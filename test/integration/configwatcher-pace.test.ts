@@ -87,10 +87,10 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
   });
 
   it('has the first gap of its cooldown again after a quiet time as long as the longest', {
-    timeout,
+    timeout: 240_000,
   }, async (t) => {
     // A new Pod has to serve for 10 s: the second change is to come well before the cooldown of the first is over.
-    const shop = await Shop.watched(t, 1, { cooldown: { base: '25s', max: '40s' } });
+    const shop = await Shop.watched(t, 1, { cooldown: { base: '35s', max: '50s' } });
     const gapAfter = async (restarts: number) => {
       await shop.patchConfigMap({ data: { message: `change ${restarts}` } });
       const { lastRestart, cooldownUntil = '', cooldownWaits } = await shop.restarted(restarts);
@@ -100,17 +100,17 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
     };
     const first = await gapAfter(1);
     const second = await gapAfter(2);
-    assert.deepEqual([first.gap, second.gap, second.cooldownWaits], [25_000, 40_000, 1]);
-    assert.ok(second.startedAt - first.startedAt >= 25_000, 'the second change waits');
-    await eventually(() => Date.now() >= second.startedAt + 41_000, {
+    assert.deepEqual([first.gap, second.gap, second.cooldownWaits], [35_000, 50_000, 1]);
+    assert.ok(second.startedAt - first.startedAt >= 35_000, 'the second change waits');
+    await eventually(() => Date.now() >= second.startedAt + 51_000, {
       timeout: 60_000,
       message: 'the quiet time is over',
     });
     const edited = Date.now();
     const third = await gapAfter(3);
-    assert.deepEqual([third.gap, third.cooldownWaits], [25_000, undefined]);
+    assert.deepEqual([third.gap, third.cooldownWaits], [35_000, undefined]);
     // A Pod made in the second of the edit has to be older than that, by whole seconds. The first gap would be longer.
-    assert.ok(third.startedAt - edited < 24_000, `after ${third.startedAt - edited} ms`);
+    assert.ok(third.startedAt - edited < 34_000, `after ${third.startedAt - edited} ms`);
   });
 
   it('takes the smallest owner that serves first and alone, and one that does not serve last', {
@@ -210,17 +210,19 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
 
   it('begins when its window opens, and carries a restart through its end', { timeout }, async (t) => {
     const shop = await Shop.watched(t, 3, { ...atOnce, strategy: { type: 'Evict' } });
-    const opening = Math.ceil((Date.now() + 10_000) / 60_000) * 60_000;
+    const opening = Math.ceil((Date.now() + 15_000) / 60_000) * 60_000;
     const at = new Date(opening);
     const schedule = `${at.getUTCMinutes()} ${at.getUTCHours()} * * *`;
-    await shop.edit({ windows: [{ schedule, duration: '10s' }] });
+    await shop.edit({ windows: [{ schedule, duration: '30s' }] });
     await shop.patchConfigMap({ data: { message: 'second' } });
     await shop.until('it waits for the window', ({ pending }) => pending?.reason === 'Window');
     shop.isKubeletSlow = true;
-    const { lastRestart } = await shop.until('it begins', ({ pending }) => pending?.started !== undefined);
+    const { lastRestart } = await shop.until('it begins', ({ pending }) => pending?.started !== undefined, {
+      timeout: 120_000,
+    });
     const late = Date.parse(lastRestart?.startTime ?? '') - opening;
-    assert.ok(late >= 0 && late < 10_000, `${late} ms after the window opened`);
-    await eventually(() => Date.now() > opening + 11_000, { timeout: 20_000, message: 'it is closed' });
+    assert.ok(late >= 0 && late < 30_000, `${late} ms after the window opened`);
+    await eventually(() => Date.now() > opening + 31_000, { timeout: 40_000, message: 'it is closed' });
     assert.equal(shop.seen.length, 4, 'one of three at a time');
     shop.isKubeletSlow = false;
     await shop.restarted(1);
