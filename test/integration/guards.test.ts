@@ -9,8 +9,8 @@ import { generationChanged } from '../../src/runtime/controller/predicate.ts';
 import type { Reconciler } from '../../src/runtime/controller/reconciler.ts';
 import { createManager } from '../../src/runtime/manager/create-manager.ts';
 import type { Manager } from '../../src/runtime/manager/manager.ts';
-import { resourceQuotas } from '../fixtures/cluster-resources.ts';
 import { recordingLogger, series } from '../runtime/controller/fixtures.ts';
+import { imposeQuota } from './quota.ts';
 import {
   applyCrds,
   connectToTestCluster,
@@ -45,13 +45,19 @@ interface Rig {
   edit(cronSpec: string): Promise<unknown>;
 }
 
-/** A controller for one CronTab, which it calls `reconcile` for. */
+/**
+ * A controller for one CronTab, which it calls `reconcile` for.
+ *
+ * @param prepare what the namespace needs before the first call.
+ */
 async function rigOf(
   t: TestContext,
   reconcile: (rig: Rig) => ReturnType<Reconciler['reconcile']>,
+  prepare: (namespace: string) => Promise<unknown> = async () => {},
 ): Promise<Rig> {
   const { client } = connectToTestCluster();
   const namespace = await withNamespace(t);
+  await prepare(namespace);
   const key = { namespace, name: 'loop' };
   await client.create(cronTabs, { metadata: key, spec: { cronSpec: '0 0 1 1 *', image: 'x' } });
   const log = recordingLogger();
@@ -145,7 +151,8 @@ describe('guards on a real API server', { concurrency: true }, () => {
   ] as const) {
     it(`a refusal by a quota backs off after ${name} status write, until another client edits the object`, async (t) => {
       let refusals = 0;
-      const rig = await rigOf(t, async (self) => {
+      const { client } = connectToTestCluster();
+      const create = async (self: Rig) => {
         const { manager, namespace } = self;
         const metadata = { namespace, name: `refused-${randomUUID()}` };
         const pod = { metadata, spec: { containers: [{ name: 'main', image: 'x' }] } };
@@ -157,21 +164,18 @@ describe('guards on a real API server', { concurrency: true }, () => {
           throw error;
         }
         return {};
-      });
-      const { client } = connectToTestCluster();
-      const hard = { pods: '0' };
-      const metadata = { namespace: rig.namespace, name: 'none' };
-      await client.create(resourceQuotas, { metadata, spec: { hard } });
-      await client.patchStatus(resourceQuotas, metadata, {
-        type: 'merge',
-        body: { status: { hard, used: hard } },
-      });
-      await eventually(() => refusals > 0, { message: 'the quota refuses' });
-      await pass(10_000);
+      };
+      const rig = await rigOf(t, create, (namespace) => imposeQuota({ client, namespace }, { pods: '0' }));
+      // The pauses double: the next one is of 20 s, which the look at the edit cannot be taken for.
+      const isPaused = () => {
+        return rig.runs.some((run, index) => run - (rig.runs[index - 1] ?? run) > 10_000);
+      };
+      await eventually(isPaused, { timeout: 60_000, message: 'it backs off' });
       assert.ok(rig.runs.length <= 25, `${rig.runs.length} runs, ${refusals} of them refused`);
+      assert.ok(refusals > 0, 'the quota refuses');
       const { length } = rig.runs;
       await rig.edit('0 0 3 3 *');
-      await eventually(() => rig.runs.length > length, { timeout: 4000, message: 'the edit is looked at' });
+      await eventually(() => rig.runs.length > length, { timeout: 15_000, message: 'the edit is looked at' });
     });
   }
 

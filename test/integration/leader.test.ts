@@ -1,6 +1,7 @@
 /** Leader election between real processes on a real API server. Each test has a Lease of its own. */
 import assert from 'node:assert/strict';
 import { before, describe, it, type TestContext } from 'node:test';
+import { parseTime } from '../../src/kubernetes/time.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { leases } from '../../src/runtime/leader/lease.ts';
 import { connectToTestCluster, eventually, withNamespace } from './support.ts';
@@ -23,17 +24,18 @@ function wait(ms: number): Promise<void> {
 }
 
 describe('leader election between processes', { concurrency: true }, () => {
-  it('SIGKILL: the standby takes over within 20 s, and never before', async (t) => {
+  it('SIGKILL: the standby takes over when the Lease has expired, and never before', async (t) => {
     const { ticks, processes, lease } = await competeHere(t, 'killed', ['a', 'b']);
     const [a, b] = processes as [TickerProcess, TickerProcess];
     await wait(3000);
     assert.deepEqual(ticks.turns, [a.identity], 'the standby writes nothing');
     a.send('SIGKILL');
-    const killed = performance.now();
-    const { at } = await ticks.next((writer) => writer === b.identity, 40_000, 'the standby writes');
-    t.diagnostic(`takeover after ${Math.round(at - killed)} ms`);
-    // The last renewal was up to 2 s before, and a lease lasts 15 s.
-    assert.ok(at - killed >= 12_500 && at - killed <= 20_000, `takeover after ${Math.round(at - killed)} ms`);
+    const renewedAt = parseTime((await lease()).spec?.renewTime ?? '');
+    const { at } = await ticks.next((writer) => writer === b.identity, 60_000, 'the standby writes');
+    const tookMs = Math.round(Date.now() - (performance.now() - at) - renewedAt);
+    t.diagnostic(`takeover ${tookMs} ms after the last renewal`);
+    // A lease lasts 15 s from when the standby has seen that; the two clocks may differ a little.
+    assert.ok(tookMs >= 14_900 && tookMs <= 30_000, `takeover after ${tookMs} ms`);
     assert.deepEqual(ticks.turns, [a.identity, b.identity]);
     const { spec } = await lease();
     assert.equal(spec?.holderIdentity, b.identity);
@@ -41,14 +43,15 @@ describe('leader election between processes', { concurrency: true }, () => {
     assert.match(spec?.renewTime ?? '', /\.\d{6}Z$/);
   });
 
-  it('SIGTERM: the standby takes over within 5 s; then a deleted Lease changes nothing, a stolen one ends it', async (t) => {
+  it('SIGTERM: the standby takes over within 10 s; then a deleted Lease changes nothing, a stolen one ends it', async (t) => {
     const { namespace, ticks, processes, lease } = await competeHere(t, 'ended', ['a', 'b']);
     const [a, b] = processes as [TickerProcess, TickerProcess];
     a.send('SIGTERM');
     const ended = performance.now();
     const { at } = await ticks.next((writer) => writer === b.identity, 40_000, 'the standby writes');
     t.diagnostic(`takeover after ${Math.round(at - ended)} ms`);
-    assert.ok(at - ended <= 5000, `takeover after ${Math.round(at - ended)} ms`);
+    // Without its release the Lease would not be free before 12.5 s.
+    assert.ok(at - ended <= 10_000, `takeover after ${Math.round(at - ended)} ms`);
     assert.deepEqual(ticks.turns, [a.identity, b.identity]);
     assert.deepEqual(await a.ended.then(({ code, sentence }) => ({ code, sentence })), {
       code: 0,
@@ -57,7 +60,7 @@ describe('leader election between processes', { concurrency: true }, () => {
 
     await client.delete(leases, { namespace, name: 'ended' });
     await eventually(async () => (await lease()).spec?.holderIdentity === b.identity, {
-      timeout: 4500,
+      timeout: 12_000,
       message: 'its holder writes the lease anew',
     });
     await ticks.next((writer) => writer === b.identity, 30_000, 'it goes on');

@@ -69,7 +69,7 @@ test('the time of a read is for its answer, that of a list for each page', async
     client.create(configMaps, { metadata: { namespace, name: `cm-${index}`, labels } }),
   );
   const proxy = await HostileProxy.start(t);
-  proxy.treat = () => ({ through: late(1500) });
+  proxy.treat = () => ({ through: late(4000) });
   const connected = (requestTimeouts: { read?: number; list?: number }) => {
     const connection = newConnection({ kubeConfig: proxy.kubeConfig, requestTimeouts });
     t.after(() => connection.close());
@@ -77,7 +77,7 @@ test('the time of a read is for its answer, that of a list for each page', async
   };
   const selection = { namespace, labelSelector: 'test=times' };
   // Less than two pages take, and with room for a busy machine.
-  const limit = 2800;
+  const limit = 7500;
   const begun = performance.now();
   const { items } = await connected({ list: limit }).list(configMaps, selection);
   assert.equal(items.length, 150);
