@@ -6,6 +6,9 @@ import type { Pod } from '../../src/kubernetes/objects.ts';
 import { eventually, installCrds, kubectl, type Namespace, withNamespace } from './kubectl.ts';
 import { type OperatorUnderTest, operatorUnderTest } from './operator.ts';
 
+/** As many Pods as a kubelet with two processors starts in the time that these tests leave it. */
+const concurrency = 6;
+
 async function run(namespace: Namespace, name: string, spec: object): Promise<void> {
   await namespace.apply({
     apiVersion: 'cnat.programming-kubernetes.info/v1alpha1',
@@ -26,6 +29,17 @@ async function started(namespace: Namespace, name: string): Promise<void> {
   await namespace.kubectl(
     'wait',
     '--for=jsonpath={.status.phase}=Running',
+    '--timeout=110s',
+    `pod/${name}-pod`,
+  );
+}
+
+/** Resolves when the first init container of the Pod runs. */
+async function initStarted(namespace: Namespace, name: string): Promise<void> {
+  await launched(namespace, name);
+  await namespace.kubectl(
+    'wait',
+    '--for=jsonpath={.status.initContainerStatuses[0].state.running}',
     '--timeout=110s',
     `pod/${name}-pod`,
   );
@@ -53,7 +67,7 @@ before(async () => {
 });
 after(() => operator?.remove());
 
-describe('At on a real node, what ends a run', { concurrency: true }, () => {
+describe('At on a real node, what ends a run', { concurrency }, () => {
   it('a command that keeps failing', async (t) => {
     const namespace = await withNamespace(t);
     // The kubelet waits ten seconds before the third start, and twenty before the fourth: time to see it go on.
@@ -121,17 +135,19 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
 
   it('no init container that works for longer than the command may wait or run', async (t) => {
     const namespace = await withNamespace(t);
-    const initContainers = [{ name: 'fetch', image: 'busybox', command: ['sleep', '35'] }];
+    const initContainers = [{ name: 'fetch', image: 'busybox', command: ['sleep', '60'] }];
     const template = { spec: { initContainers, containers: [{}] } };
     await run(namespace, 'prepared', {
       ...{ command: 'echo YAY', template },
-      ...{ pendingTimeoutSeconds: 20, activeDeadlineSeconds: 10 },
+      // Long enough for a busy kubelet to have started it.
+      ...{ pendingTimeoutSeconds: 45, activeDeadlineSeconds: 10 },
     });
+    await initStarted(namespace, 'prepared');
     const { outcome, startTime = '' } = await done(namespace, 'prepared');
     assert.equal(outcome, 'Succeeded');
     const { metadata } = await namespace.getJson<Pod>('pod/prepared-pod');
     const waited = Date.parse(startTime) - Date.parse(metadata.creationTimestamp ?? '');
-    assert.ok(waited > 34_000, `the command started after ${waited} ms`);
+    assert.ok(waited > 59_000, `the command started after ${waited} ms`);
   });
 
   it('a native sidecar whose image cannot be pulled', async (t) => {
@@ -151,20 +167,14 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
     const startupProbe = { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 1000 };
     const initContainers = [{ ...sidecar, startupProbe }];
     const template = { spec: { terminationGracePeriodSeconds: 1, initContainers, containers: [{}] } };
-    await run(namespace, 'unstarted', { command: 'true', pendingTimeoutSeconds: 30, template });
-    await launched(namespace, 'unstarted');
-    await namespace.kubectl(
-      'wait',
-      '--for=jsonpath={.status.initContainerStatuses[0].state.running}',
-      '--timeout=110s',
-      'pod/unstarted-pod',
-    );
+    await run(namespace, 'unstarted', { command: 'true', pendingTimeoutSeconds: 50, template });
+    await initStarted(namespace, 'unstarted');
     const status = await done(namespace, 'unstarted');
     assert.deepEqual([status.outcome, status.reason], ['Failed', 'PendingTimeout']);
     assert.equal(status.startTime, undefined);
     const { metadata } = await namespace.getJson<Pod>('pod/unstarted-pod');
     const waited = Date.parse(status.completionTime ?? '') - Date.parse(metadata.creationTimestamp ?? '');
-    assert.ok(waited >= 30_000, `it ended after ${waited} ms`);
+    assert.ok(waited >= 50_000, `it ended after ${waited} ms`);
   });
 
   it('a deadline, which keeps Pod and log', async (t) => {
@@ -356,7 +366,7 @@ describe('At on a real node, what ends a run', { concurrency: true }, () => {
   });
 });
 
-describe('At on a real node, a run that fails', { concurrency: true }, () => {
+describe('At on a real node, a run that fails', { concurrency }, () => {
   it('keeps the end of the output, printable, unless it is to be left out', async (t) => {
     const namespace = await withNamespace(t);
     const command =

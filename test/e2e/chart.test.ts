@@ -148,7 +148,7 @@ describe('the chart', { skip: 'why' in image && image.why }, () => {
     await kubectl(['delete', 'namespace', release.namespace, '--ignore-not-found', '--wait=false']);
   });
 
-  it('is installed, and an upgrade and a rollback repeat nothing', async (t) => {
+  it('is installed, and an upgrade and a rollback repeat nothing', { timeout: 600_000 }, async (t) => {
     // Other tests may have left CRDs here, as a user may who comes from kubectl apply.
     const adopt = ['--take-ownership', '--force-conflicts'];
     const notes = await install(await olderChart(t), { image: imageValues(previous) }, ...adopt);

@@ -10,7 +10,20 @@ import type { ConfigMap, KubernetesObject, Pod } from '../../src/kubernetes/obje
 import { eventually, installCrds, kubectl, type Namespace, withNamespace } from './kubectl.ts';
 import { type OperatorUnderTest, operatorUnderTest } from './operator.ts';
 import { Prober } from './prober.ts';
-import { baselined, draining, restarted, served, serving, setMessage, statusOf, welcome } from './webapp.ts';
+import {
+  baselined,
+  draining,
+  graceSeconds,
+  restarted,
+  served,
+  serving,
+  setMessage,
+  statusOf,
+  welcome,
+} from './webapp.ts';
+
+/** More than all that a test waits for on a slow machine. */
+const timeout = 600_000;
 
 const books = '../shared/books/k8spatterns';
 const booksAbsent = existsSync(books) ? false : `the books' manifests are not at ${books}`;
@@ -48,7 +61,7 @@ interface Shape {
 function workload({ kind = 'Deployment', name = 'webapp', annotations = {}, ...shape }: Shape): object[] {
   const selected = { ...labels, workload: name };
   const containers = [shape.container ?? serving];
-  const podSpec = { terminationGracePeriodSeconds: 8, containers, ...shape.podSpec };
+  const podSpec = { terminationGracePeriodSeconds: graceSeconds, containers, ...shape.podSpec };
   const template = { metadata: { labels: selected }, spec: podSpec };
   const replicas = kind === 'DaemonSet' ? {} : { replicas: 2 };
   return [
@@ -87,10 +100,11 @@ const uidsOf = (pods: readonly Pod[]) => new Set(pods.map(({ metadata }) => meta
 /** Resolves when as many Pods as before are left, and none of them. */
 async function replaced(namespace: Namespace, before: readonly Pod[]): Promise<void> {
   const old = uidsOf(before);
-  await eventually('only new Pods are left', async () => {
+  const areLeft = async () => {
     const now = await podsOf(namespace);
     return now.length === before.length && now.every((pod) => !old.has(pod.metadata.uid) && isReady(pod));
-  });
+  };
+  await eventually('only new Pods are left', areLeft, 120_000);
 }
 
 /** Resolves when the Events tell of so many Pods; rejects where they tell of more. */
@@ -171,7 +185,7 @@ describe('on a real node', () => {
 
   describe('a change', { concurrency: 2 }, () => {
     for (const type of ['Auto', 'RolloutRestart', 'Evict'] as const) {
-      it(`restarts a StatefulSet and a DaemonSet by ${type}`, async (t) => {
+      it(`restarts a StatefulSet and a DaemonSet by ${type}`, { timeout }, async (t) => {
         const namespace = await withNamespace(t);
         const surge = { updateStrategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } };
         const before = await deploy(namespace, [
@@ -194,7 +208,7 @@ describe('on a real node', () => {
       });
     }
 
-    it('of a Secret restarts its Pods, and its content stands nowhere', async (t) => {
+    it('of a Secret restarts its Pods, and its content stands nowhere', { timeout }, async (t) => {
       const namespace = await withNamespace(t);
       const secretKeyRef = { name: 'webapp-secret', key: 'message' };
       const secret = (message: string) => ({
@@ -219,7 +233,7 @@ describe('on a real node', () => {
         assert.ok(!told.includes(text), `${text} stands in what everybody may read`);
     });
 
-    it('arrives in the files of the new Pods', async (t) => {
+    it('arrives in the files of the new Pods', { timeout }, async (t) => {
       const namespace = await withNamespace(t);
       const container = {
         ...draining,
@@ -247,7 +261,7 @@ describe('on a real node', () => {
       }
     });
 
-    it('restarts a workload that asks for it itself', async (t) => {
+    it('restarts a workload that asks for it itself', { timeout }, async (t) => {
       const namespace = await withNamespace(t);
       const annotations = { 'k8spatterns.io/restart-on-change': 'referenced' };
       const before = await deploy(namespace, [config, ...workload({ annotations })]);
@@ -267,6 +281,7 @@ describe('on a real node', () => {
     for (const group of ['io', 'com']) {
       it(`restarts the web app of the book's Controller chapter, k8spatterns.${group}`, {
         skip: booksAbsent,
+        timeout,
       }, async (t) => {
         const namespace = await withNamespace(t);
         await namespace.kubectl('apply', `--filename=${books}/${group}/controller-web-app.yml`);
@@ -285,13 +300,13 @@ describe('on a real node', () => {
       });
     }
 
-    it('of an immutable ConfigMap that is replaced is told to be uncertain', async (t) => {
+    it('of an immutable ConfigMap that is replaced is told to be uncertain', { timeout }, async (t) => {
       const namespace = await withNamespace(t);
       const unmanaged = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'unmanaged', labels } };
       const before = await deploy(namespace, [
         { ...config, immutable: true },
         ...workload({ spec: { replicas: 1 } }),
-        { ...unmanaged, spec: { terminationGracePeriodSeconds: 8, containers: [serving] } },
+        { ...unmanaged, spec: { terminationGracePeriodSeconds: graceSeconds, containers: [serving] } },
         watcher({ configMap: 'webapp-config' }),
       ]);
       await namespace.kubectl('wait', '--for=condition=Ready', 'pod/unmanaged', '--timeout=60s');
@@ -325,7 +340,9 @@ describe('on a real node', () => {
     });
   });
 
-  it('a kill -9 of the operator in the middle of restarts lets no request fail and repeats nothing', async (t) => {
+  it('a kill -9 of the operator in the middle of restarts lets no request fail and repeats nothing', {
+    timeout,
+  }, async (t) => {
     await makeRoom();
     t.after(takeRoom);
     const restarts = await Promise.all((['Auto', 'Evict'] as const).map((type) => fourReplicas(t, type)));

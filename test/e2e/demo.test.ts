@@ -11,7 +11,7 @@ import { configurationFor, eventually, kubectl } from './kubectl.ts';
 
 /** Runs it to its end. @returns what it printed. */
 async function demo(flags: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
-  const options = { timeout: 170_000, env };
+  const options = { timeout: 290_000, env };
   const { stdout } = await promisify(execFile)(process.execPath, ['hack/demo.ts', ...flags], options);
   return stdout;
 }
@@ -25,7 +25,7 @@ function isRunning(pid: number): boolean {
 }
 
 describe('the demo', () => {
-  it('tells the main job to its end', { timeout: 180_000 }, async () => {
+  it('tells the main job to its end', { timeout: 320_000 }, async () => {
     // As on a user's cluster, from which it has to remove what it brought.
     const { ATWATCH_CLUSTER: _, ...env } = process.env;
     const stdout = await demo([], env);
@@ -39,7 +39,7 @@ describe('the demo', () => {
   });
 
   it('leaves an operator at work with its namespace selected where it is told to keep them', {
-    timeout: 280_000,
+    timeout: 600_000,
   }, async (t) => {
     const directory = await mkdtemp(join(tmpdir(), 'atwatch-kept-'));
     const env = {

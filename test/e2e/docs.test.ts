@@ -53,9 +53,9 @@ after(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-describe('the commands of', { concurrency: 4 }, () => {
+describe('the commands of', { concurrency: 2 }, () => {
   for (const path of documentsWithCommands) {
-    it(`${path} do what it shows`, { timeout: 280_000 }, async (t) => {
+    it(`${path} do what it shows`, { timeout: 600_000 }, async (t) => {
       const { name, kubectl: inNamespace } = await withNamespace(t);
       const KUBECONFIG = await configurationFor(directory, name);
       await inNamespace('create', 'deployment', 'web', '--image=busybox', '--', 'sleep', '1000000');

@@ -86,7 +86,7 @@ describe('the operator is installed', { skip: 'why' in image && image.why }, () 
   });
 
   for (const [way, steps] of Object.entries(ways)) {
-    it(way, { timeout: 280_000 }, async () => {
+    it(way, { timeout: 600_000 }, async () => {
       for (const [part, shown = /^/] of steps) {
         const command = await documentedCommand(part, installer);
         const PATH = `${programs}:${process.env.PATH}`;

@@ -5,6 +5,11 @@ import { eventually, kubectl, type Namespace } from './kubectl.ts';
 /** What the web app of the samples answers at first. */
 export const welcome = 'Welcome to Kubernetes Patterns !';
 
+/** Longer than a busy node takes to lead no request to a Pod any more. */
+const drainSeconds = 12;
+/** The grace period of a Pod that drains. */
+export const graceSeconds = drainSeconds + 3;
+
 /**
  * A Pod that goes away is told so and taken out of the Service at the same moment, so it serves on for a
  * little while: what every application needs that is to be restarted without a failed request.
@@ -12,7 +17,7 @@ export const welcome = 'Welcome to Kubernetes Patterns !';
 export const draining = {
   name: 'app',
   readinessProbe: { httpGet: { port: 8080 }, periodSeconds: 1 },
-  lifecycle: { preStop: { sleep: { seconds: 5 } } },
+  lifecycle: { preStop: { sleep: { seconds: drainSeconds } } },
 };
 
 /** Answers with what the ConfigMap held when its container started. */
@@ -73,5 +78,5 @@ export const restarted = (namespace: Namespace, count: number, name?: string) =>
       const status = await statusOf(namespace, name);
       return status.restartCount === count && !status.pending && status;
     },
-    120_000,
+    180_000,
   );

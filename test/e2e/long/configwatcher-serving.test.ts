@@ -14,6 +14,7 @@ import {
   draining,
   editConfig,
   editWatcher,
+  graceSeconds,
   podNames,
   replaced,
   restarted,
@@ -87,7 +88,7 @@ const ways = [
 /** A Deployment of one Pod and a Service of its own. */
 function oneOfMany(name: string, container: object): object[] {
   const labels = { app: 'webapp', deployment: name };
-  const spec = { terminationGracePeriodSeconds: 10, containers: [container] };
+  const spec = { terminationGracePeriodSeconds: graceSeconds, containers: [container] };
   return [
     {
       ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name } },
@@ -108,7 +109,7 @@ const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'weba
 
 /** Resolves with the names of its Pods when there are no others. */
 async function fourReplicas(namespace: Namespace, container: object): Promise<readonly string[]> {
-  const spec = { terminationGracePeriodSeconds: 10, containers: [container] };
+  const spec = { terminationGracePeriodSeconds: graceSeconds, containers: [container] };
   const patch = { spec: { replicas: 4, template: { spec } } };
   await namespace.kubectl('patch', 'deployment/webapp', `--patch=${JSON.stringify(patch)}`);
   await namespace.kubectl('rollout', 'status', 'deployment/webapp', '--timeout=110s');
@@ -163,7 +164,7 @@ async function breakPods(
   });
   const took = performance.now() - begun;
   // The debounce, the end of the old Pod, and a restart or two.
-  assert.ok(took <= (20 + progressDeadlineSeconds) * seconds, `it was told after ${took} ms`);
+  assert.ok(took <= (12 + graceSeconds + progressDeadlineSeconds) * seconds, `it was told after ${took} ms`);
   return message;
 }
 
@@ -350,7 +351,11 @@ async function writeChart(t: { after(end: () => Promise<unknown>): void }): Prom
   const folder = await mkdtemp(join(tmpdir(), 'atwatch-webapp-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const labels = { app: 'webapp' };
-  const spec = { terminationGracePeriodSeconds: 10, containers: [serving], nodeSelector: 'NODE_SELECTOR' };
+  const spec = {
+    terminationGracePeriodSeconds: graceSeconds,
+    containers: [serving],
+    nodeSelector: 'NODE_SELECTOR',
+  };
   const items = [
     { ...configMap, data: { message: '{{ .Values.message }}' } },
     {
