@@ -1,0 +1,95 @@
+/** Owners that are deleted and made again, or undone, in the middle of their restart: on a real API server with the real controllers. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { deployments, replicaSets, statefulSets } from '../../src/configwatcher/facts/workload.ts';
+import { Shop } from './configwatcher-shop.ts';
+import { eventually, isGone } from './support.ts';
+
+const timeout = 240_000;
+const strategy = { type: 'Evict' } as const;
+const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' }, strategy };
+
+/** A restart of three Pods whose first one is gone, and whose next one does not start. */
+async function underWay(shop: Shop): Promise<void> {
+  await shop.startOperator();
+  await shop.watch(atOnce);
+  await shop.baselined();
+  shop.isKubeletSlow = true;
+  await shop.patchConfigMap({ data: { message: 'second' } });
+  await eventually(() => shop.seen.length === 4, { timeout: 40_000, message: 'the first Pod is replaced' });
+}
+
+describe('a ConfigWatcher of an owner', { concurrency: true }, () => {
+  it('whose template is taken back while no operator runs does not change it again', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const key = { namespace: shop.namespace, name: 'webapp' };
+    const annotation = 'k8spatterns.io/restarted-for.webapp-config-watcher';
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(3);
+    await shop.startOperator();
+    await shop.watch({ ...atOnce, strategy: { type: 'RolloutRestart' } });
+    await shop.baselined();
+    shop.isKubeletSlow = true;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.until('the change of the template is told', ({ pending }) => {
+      return pending?.owners?.[0]?.templateChanged === true;
+    });
+    await shop.stopOperator();
+    const body = { spec: { template: { metadata: { annotations: { [annotation]: null } } } } };
+    const { metadata } = await shop.client.patch(deployments, key, { type: 'merge', body });
+    await shop.startOperator();
+    const held = await shop.until('it is Stalled', ({ pending }) => pending?.reason === 'Stalled');
+    assert.equal(held.conditions?.find(({ type }) => type === 'Stalled')?.reason, 'Reverted');
+    await shop.quiet();
+    assert.equal(await shop.generation('Deployment'), metadata.generation);
+  });
+
+  it('that leaves its Pods behind, and is made again, restarts the others of them', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const key = { namespace: shop.namespace, name: 'webapp' };
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(3, 'StatefulSet');
+    await underWay(shop);
+    await shop.client.delete(statefulSets, key, { propagationPolicy: 'Orphan' });
+    await eventually(() => isGone(shop.client, statefulSets, key.namespace, key.name));
+    const isAlone = async () =>
+      (await shop.pods()).every(({ metadata }) => !metadata.ownerReferences?.length);
+    await eventually(isAlone, { timeout: 40_000, message: 'its Pods are orphans' });
+    shop.isKubeletSlow = false;
+    // By then what the operator knew of the owner is too old.
+    await shop.quiet();
+    assert.equal((await shop.status()).pending?.reason, 'InProgress');
+    await shop.createWorkload(3, 'StatefulSet', 'webapp');
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(3);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [3, 6], 'each Pod was restarted once');
+  });
+
+  it('whose Deployment is made again, and adopts its ReplicaSet, comes to its end', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const key = { namespace: shop.namespace, name: 'webapp' };
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(3);
+    await shop.client.delete(deployments, key, { propagationPolicy: 'Orphan' });
+    const setsAre = (isOwned: boolean) => async () => {
+      const { items } = await shop.client.list(replicaSets, { namespace: shop.namespace });
+      return items.every(({ metadata }) => Boolean(metadata.ownerReferences?.length) === isOwned);
+    };
+    await eventually(setsAre(false), { timeout: 40_000, message: 'its ReplicaSet is an orphan' });
+    await underWay(shop);
+    const places = (await shop.status()).pending?.owners?.map(({ kind }) => kind);
+    assert.deepEqual(places, ['ReplicaSet']);
+    await shop.createWorkload(3, 'Deployment', 'webapp');
+    await eventually(setsAre(true), { timeout: 40_000, message: 'the Deployment has adopted it' });
+    shop.isKubeletSlow = false;
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(3);
+    assert.deepEqual([lastRestart?.restarted, shop.seen.length], [3, 6], 'each Pod was restarted once');
+  });
+});
