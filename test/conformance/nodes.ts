@@ -273,6 +273,32 @@ const deletionRows: readonly WorkloadRow[] = [
   },
 ];
 
+const stopRows: readonly WorkloadRow[] = [
+  {
+    title:
+      'the end of a container shows while a native sidecar ends, unless the kubelet has stopped them both',
+    async run(subject) {
+      const initContainers = [running(sleeper, { name: 'sidecar', restartPolicy: 'Always' })];
+      await subject.create(pods, newPod('done', running('sleep 1'), { initContainers }));
+      await subject.create(pods, newPod('gone', running(polite), { initContainers }));
+      const late = { initContainers, activeDeadlineSeconds: 3 };
+      await subject.create(pods, newPod('late', running(polite), late));
+      await inPhase(subject, 'gone', 'Running');
+      await subject.delete(pods, 'gone');
+      await lastState(subject, 'gone');
+      await inPhase(subject, 'late', 'Failed');
+      await inPhase(subject, 'done', 'Succeeded');
+      const shows = (name: string) =>
+        subject.history(pods).some(({ object }) => {
+          const pod = object as Pod;
+          const isEnded = main(pod)?.state?.terminated !== undefined;
+          return pod.metadata.name === name && pod.status?.phase === 'Running' && isEnded;
+        });
+      assert.deepEqual([shows('done'), shows('gone'), shows('late')], [true, false, false]);
+    },
+  },
+];
+
 const waitingRows: readonly WorkloadRow[] = [
   {
     title: 'a gated Pod is not scheduled before its gate is gone',
@@ -363,4 +389,4 @@ const waitingRows: readonly WorkloadRow[] = [
   },
 ];
 
-export const nodeRows: readonly WorkloadRow[] = [...endRows, ...deletionRows, ...waitingRows];
+export const nodeRows: readonly WorkloadRow[] = [...endRows, ...deletionRows, ...stopRows, ...waitingRows];

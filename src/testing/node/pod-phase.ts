@@ -1,6 +1,30 @@
 /** Pod phase: from the states of the containers, as the kubelet finds it (getPhase). Pure. */
 import type { PodPhase } from '../../kubernetes/objects.ts';
-import type { ContainerStatus, PodSpec } from '../objects.ts';
+import type { ContainerStatus, Pod, PodSpec } from '../objects.ts';
+
+function isLast(phase: PodPhase | undefined): phase is 'Succeeded' | 'Failed' {
+  return phase === 'Succeeded' || phase === 'Failed';
+}
+
+/**
+ * The phase that a kubelet reports: one that has ended stays so, and none ends before all its containers have.
+ *
+ * @param ways.isStopped the kubelet has ended it, for its deadline say.
+ */
+export function nextPhase(
+  { spec, status }: Pod,
+  {
+    inits,
+    mains,
+  }: { readonly inits: readonly ContainerStatus[]; readonly mains: readonly ContainerStatus[] },
+  { isEnded, isStopped }: { readonly isEnded: boolean; readonly isStopped: boolean },
+): PodPhase {
+  const { phase: before } = status ?? {};
+  if (isLast(before)) return before;
+  const phase = phaseOf(spec, inits, mains, isEnded);
+  if (!isEnded) return isLast(phase) ? (before ?? 'Pending') : phase;
+  return phase === 'Succeeded' && !isStopped ? phase : 'Failed';
+}
 
 /** @param ended whether no container will ever be started again */
 export function phaseOf(

@@ -1,7 +1,6 @@
 /**
  * Pod worker: leads the containers of one Pod, from its admission to its end, as the pod worker of a kubelet.
  */
-import type { PodPhase } from '../../kubernetes/objects.ts';
 import { parseTime } from '../../kubernetes/time.ts';
 import { delayWithin } from '../cluster-ports.ts';
 import type { Pod, PodStatus } from '../objects.ts';
@@ -9,8 +8,8 @@ import { isTerminal } from '../pod-facts.ts';
 import { ConfigError, type Files, filesOf, referencedBy } from './container-sources.ts';
 import type { KubeletServices } from './kubelet-services.ts';
 import { containersOf, type PodContainers } from './pod-containers.ts';
-import { phaseOf } from './pod-phase.ts';
-import { type PodEnd, statusOf } from './pod-status.ts';
+import { nextPhase } from './pod-phase.ts';
+import { type PodEnd, type PodReport, statusOf } from './pod-status.ts';
 
 const defaultGrace = 30;
 
@@ -24,6 +23,8 @@ export class PodWorker {
   #address: string | undefined;
   #initialized = false;
   /** Why it ends; undefined while it is to run. */
+  /** The statuses of the containers when the kubelet began to stop them. */
+  #shown: Pick<PodReport, 'inits' | 'mains'> | undefined;
   #ending: { readonly end: PodEnd | undefined; grace: number } | undefined;
   #ended = false;
   #deadline: { cancel(): void } | undefined;
@@ -87,9 +88,21 @@ export class PodWorker {
   /** Stops everything. @param grace seconds; a later call can only shorten it */
   end(end: PodEnd | undefined, grace: number): void {
     if (this.#ended) return;
-    if (this.#ending === undefined) this.#ending = { end, grace };
-    else this.#ending.grace = Math.min(grace, this.#ending.grace);
+    if (this.#ending === undefined) {
+      this.#shown = this.#statuses;
+      this.#ending = { end, grace };
+    } else this.#ending.grace = Math.min(grace, this.#ending.grace);
     this.#step();
+  }
+
+  get #statuses(): Pick<PodReport, 'inits' | 'mains'> {
+    const { inits, mains } = this.#containers;
+    return { inits: inits.map(({ status }) => status), mains: mains.map(({ status }) => status) };
+  }
+
+  /** What the containers do while they are stopped is told once all of them have ended. */
+  get #told(): Pick<PodReport, 'inits' | 'mains'> {
+    return (this.#ended ? undefined : this.#shown) ?? this.#statuses;
   }
 
   /** The node has lost its power: what ran is found dead later. */
@@ -107,6 +120,7 @@ export class PodWorker {
   /** The kubelet acts again. */
   resume(): void {
     if (this.#ended) return;
+    if (this.#ending !== undefined) this.#shown = this.#statuses;
     this.#setDeadline();
     this.sourceChanged();
     this.#step();
@@ -131,13 +145,12 @@ export class PodWorker {
 
   /** What is to be reported now. */
   status(pod: Pod): PodStatus {
-    const { inits, mains } = this.#containers;
+    const statuses = this.#told;
     const { address } = this.#services;
     return statusOf({
       pod,
-      phase: this.#phase(pod),
-      inits: inits.map((container) => container.status),
-      mains: mains.map((container) => container.status),
+      phase: nextPhase(pod, statuses, { isEnded: this.#ended, isStopped: this.#ending?.end !== undefined }),
+      ...statuses,
       startTime: this.#startTime,
       now: this.#services.clock(),
       hasSandbox: this.#files !== undefined,
@@ -146,18 +159,6 @@ export class PodWorker {
       hostIP: address,
       podIP: this.#address,
     });
-  }
-
-  #phase(pod: Pod): PodPhase {
-    const before = pod.status?.phase;
-    if (before === 'Succeeded' || before === 'Failed') return before;
-    const [inits, mains] = [this.#containers.inits, this.#containers.mains].map((containers) =>
-      containers.map((container) => container.status),
-    );
-    const phase = phaseOf(pod.spec, inits ?? [], mains ?? [], this.#ended);
-    if (!this.#ended) return phase === 'Succeeded' || phase === 'Failed' ? (before ?? 'Pending') : phase;
-    if (this.#ending?.end !== undefined) return 'Failed';
-    return phase === 'Succeeded' ? phase : 'Failed';
   }
 
   /** Level-triggered: does what the present state asks for. */
