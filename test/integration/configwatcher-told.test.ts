@@ -279,7 +279,8 @@ it('a ConfigWatcher tells each owner of a kind that it knows nothing of by an Ev
   for (const owner of owners) await createPods(shop, [`of-${owner.name}`], [{ ...owner, controller: true }]);
   await shop.allReady(2);
   await shop.startOperator();
-  await shop.watch(atOnce);
+  // The Pod of the one does not come back: for so long the other one waits.
+  await shop.watch({ ...atOnce, strategy: { progressDeadlineSeconds: 20 } });
   await shop.baselined();
   await shop.patchConfigMap({ data: { message: 'second' } });
   const { lastRestart } = await shop.restarted(1);

@@ -136,10 +136,18 @@ export function stopOverdue(view: PodView): number | undefined {
   return stop?.time === undefined ? undefined : endDue(view, stop.time);
 }
 
+/** No event follows the end of a Pod that the watch has never shown: it is looked for again after so many milliseconds. */
+const goneWithinMs = 10_000;
+
 /** Deletes the Pod once status names the cause, which else would be gone with it. */
 function erase(o: Observed, running: Running, cause: Stop, action: Action): StatusFirst | Steps {
   return isNoted(running, cause)
-    ? { actions: [action], status: steadyStatus(o, running), events: running.events }
+    ? {
+        actions: [action],
+        status: steadyStatus(o, running),
+        events: running.events,
+        requeueAt: o.now + goneWithinMs,
+      }
     : note(o, running, cause);
 }
 

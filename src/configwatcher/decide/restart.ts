@@ -312,7 +312,7 @@ export function planRestart(facts: RestartInput): Plan {
     blocked: sorted.stale.filter(({ uid }) => isBudgetRefusal(memory, uid)),
     missingRight: missingRightOf(memory, [
       ...sorted.stale.map(({ uid }) => uid),
-      ...entries.filter(({ group, turn }) => turn.refused.includes(group.key)).map(({ group }) => group.key),
+      ...entries.filter(wantsTemplate).map(({ group }) => group.key),
     ]),
     ownerOf: new Map(entries.flatMap(({ group }) => group.stale.map((pod) => [pod.uid, group] as const))),
     lookAgainAt: earliest([
@@ -329,6 +329,11 @@ export function planRestart(facts: RestartInput): Plan {
       ...entries.map((entry) => [entry.group.key, progressAfter(entry, inPlace, input)] as const),
     ]),
   };
+}
+
+/** Its template is to change: now, or once that may be tried again. */
+function wantsTemplate({ group, turn }: Entry): boolean {
+  return turn.rollout || turn.restores !== undefined || turn.refused.includes(group.key);
 }
 
 /** It goes on, or its template returns, once its controller has seen its newest spec. One that never does is late some day. */

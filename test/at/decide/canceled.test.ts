@@ -71,7 +71,13 @@ describe('decide, RUNNING and canceled before a kubelet took the Pod', () => {
     const noted = withStatus(canceled, decide(observing({ at: canceled, pod })).status);
     assert.equal(noted.status?.reason, 'Canceled');
     const back = edited(noted, { cancel: false });
-    assert.deepEqual(actionTypes(decide(observing({ at: back, pod }))), ['DeletePod']);
+    const looks = observing({ at: back, pod });
+    const { actions, requeueAt } = decide(looks);
+    assert.deepEqual(
+      [actions.map(({ type }) => type), requeueAt],
+      [['DeletePod'], looks.now + 10_000],
+      'also where the watch never shows that Pod',
+    );
     assert.equal(decide(observing({ at: back, live: true })).status?.outcome, 'Canceled');
   });
 });

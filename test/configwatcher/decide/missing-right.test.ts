@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { decide } from '../../../src/configwatcher/decide/decide.ts';
 import type { Steps } from '../../../src/configwatcher/decide/decision.ts';
 import type { Need, Observed } from '../../../src/configwatcher/facts/observed.ts';
+import { remember } from '../../../src/configwatcher/facts/restart-memory.ts';
 import {
   afterwards,
   anHourAgo,
@@ -12,6 +13,7 @@ import {
   now,
   observed,
   oldContent,
+  ownedBy,
   several,
   specOf,
 } from '../../fixtures/configwatcher.ts';
@@ -49,6 +51,23 @@ describe('a missing right', () => {
     assert.deepEqual([decision.actions, reasons(decision)], [[], ['ChangeDetected']]);
     const next = decided(afterwards(facts, decision, 30_000));
     assert.deepEqual([next.state, next.events], [decision.state, []]);
+  });
+
+  it('to change a template is told as well while that is tried again', () => {
+    const spec = specOf({ debounce: { quiet: '0s' }, strategy: { type: 'RolloutRestart' } });
+    const owners = ownedBy(2, { rollout: { pods: 2, target: { revision: '1', partition: 0 } } });
+    const facts = { spec, sources: [newContent], pods: several(2), owners };
+    const first = decided(facts);
+    const refused = { uid: 'webapp-uid', result: 'Refused', cause: 'Forbidden' } as const;
+    const memory = remember(first.memory, [{ ...refused, message: 'patch deployments' }], now, () => 0);
+    const told = [100, 3_600_000].map((ms) => {
+      const later = decided(afterwards(facts, { ...first, memory }, ms));
+      return [later.actions.length, condition(later, 'Ready')?.reason];
+    });
+    assert.deepEqual(told, [
+      [0, 'Forbidden'],
+      [1, 'Forbidden'],
+    ]);
   });
 
   it('to list Pods does not keep it either: what is older than the change counts, known or not', () => {
