@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deployments, replicaSets, statefulSets } from '../../src/configwatcher/facts/workload.ts';
+import type { Resource } from '../../src/kubernetes/objects.ts';
+import type { Client, ObjectKey } from '../../src/runtime/client/client.ts';
 import { Shop } from './configwatcher-shop.ts';
 import { eventually, isGone } from './support.ts';
 
@@ -10,8 +12,8 @@ const strategy = { type: 'Evict' } as const;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' }, strategy };
 
 /** A restart of three Pods whose first one is gone, and whose next one does not start. */
-async function underWay(shop: Shop): Promise<void> {
-  await shop.startOperator();
+async function underWay(shop: Shop, onConnect: (client: Client) => void = () => {}): Promise<void> {
+  await shop.startOperator({ onConnect });
   await shop.watch(atOnce);
   await shop.baselined();
   shop.isKubeletSlow = true;
@@ -53,14 +55,23 @@ describe('a ConfigWatcher of an owner', { concurrency: true }, () => {
     const key = { namespace: shop.namespace, name: 'webapp' };
     await shop.createConfigMap({ message: 'first' });
     await shop.deploy(3, 'StatefulSet');
-    await underWay(shop);
+    let misses = 0;
+    await underWay(shop, (client) => {
+      const get = client.get.bind(client);
+      const counted = (resource: Resource, key: ObjectKey, options?: { readonly metadataOnly?: false }) =>
+        get(resource, key, options).catch((error: unknown) => {
+          if (resource === statefulSets) misses += 1;
+          throw error;
+        });
+      client.get = counted as Client['get'];
+    });
     await shop.client.delete(statefulSets, key, { propagationPolicy: 'Orphan' });
     await eventually(() => isGone(shop.client, statefulSets, key.namespace, key.name));
     const isAlone = async () =>
       (await shop.pods()).every(({ metadata }) => !metadata.ownerReferences?.length);
     await eventually(isAlone, { timeout: 40_000, message: 'its Pods are orphans' });
     shop.isKubeletSlow = false;
-    // By then what the operator knew of the owner is too old.
+    await eventually(() => misses > 0, { timeout: 40_000, message: 'the operator looks for the owner' });
     await shop.quiet();
     assert.equal((await shop.status()).pending?.reason, 'InProgress');
     await shop.createWorkload(3, 'StatefulSet', 'webapp');
