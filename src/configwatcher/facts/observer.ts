@@ -147,6 +147,7 @@ export class Observer {
       annotation: rolloutAnnotation(group, name),
       now: this.now(),
       notBefore: outdatedOwners(memory),
+      annotated: annotatedOwners(state),
     });
   }
 
@@ -224,6 +225,15 @@ export class Observer {
     const oldest = created.reduce((first, one) => Math.min(first, one), Number.POSITIVE_INFINITY);
     return { matchedPods: live.length, ...(Number.isFinite(oldest) && { oldestPod: oldest }) };
   }
+}
+
+/** Whose template was changed for the restart, as status says, which does not say that a user has taken that back. */
+function annotatedOwners({ pending, lastRestart }: WatcherState): ReadonlyMap<string, string> {
+  const { owners = [], revertedOwners = [] } = pending ?? {};
+  const changed = owners.filter(
+    ({ uid, templateChanged }) => templateChanged && !revertedOwners.includes(uid),
+  );
+  return new Map(changed.map(({ uid }) => [uid, lastRestart?.id ?? '']));
 }
 
 /** What this process wrote to, or could not write to, is read again: the one after that, the other before. */

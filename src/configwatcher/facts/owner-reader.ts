@@ -10,11 +10,11 @@ import type { Client } from '../../runtime/client/client.ts';
 import { selects } from '../plan/selector.ts';
 import { ifFound, withRight } from './missing-right.ts';
 import type { OwnerFacts } from './observed.ts';
+import { ageOf, behindGoodFor, goodFor, isRecent, maxAgeMs } from './owner-age.ts';
 import type { PodFacts } from './pod-facts.ts';
 import {
   deploymentNamedBy,
   deployments,
-  isBehind,
   podsOf,
   replicaSets,
   revisionOf,
@@ -24,30 +24,6 @@ import {
   wantedOf,
   workloadOf,
 } from './workload.ts';
-
-/** How long an earlier answer is good for, by the number of owners asked for, or in the middle of a restart. */
-const minAgeMs = 2000;
-const ageMsPerOwner = 50;
-const maxAgeMs = 30_000;
-const behindAgeMsPerPlace = 10;
-
-/** So that a restart of very many owners asks for so many of them a second, and not for all of them. */
-export function goodFor(owners: number): number {
-  return Math.min(maxAgeMs, Math.max(minAgeMs, owners * ageMsPerOwner));
-}
-
-/**
- * The same for an owner in the middle of its restart whose controller has not seen its newest spec, or has another count of
- * its Pods: nothing is done to it until then, and each pass for one of the others would read it again. One that is alone
- * has no such passes.
- */
-function behindGoodFor(places: number): number {
-  return (places - 1) * behindAgeMsPerPlace;
-}
-
-function isRecent(readAt: number, now: number, maxAge: number): boolean {
-  return readAt <= now && now - readAt < maxAge;
-}
 
 /** Unless it is known that the ReplicaSet has another owner, such as a Rollout of Argo, or none. */
 function mayBeOfDeployment(replicaSet: Workload | undefined): boolean {
@@ -67,6 +43,8 @@ interface OwnersRequest {
   /** Epoch ms, by uid of the owner and for all of them: what was read earlier is too old. */
   readonly notBefore: ReadonlyMap<string, number>;
   readonly changedAt: number;
+  /** What the annotation is by status, by uid of the owner: what was read of it without that may be too old. */
+  readonly annotated?: ReadonlyMap<string, string>;
   readonly signal: AbortSignal;
   /** Milliseconds for which an earlier answer is good. */
   readonly maxAge: number;
@@ -78,12 +56,6 @@ interface Remembered {
   /** Epoch ms. */
   readonly readAt: number;
   readonly workload: Workload | undefined;
-}
-
-/** Milliseconds for which what was read of an owner is good. Of a ReplicaSet it does not matter what it has seen. */
-function ageOf(resource: Resource, known: Workload | undefined, { maxAge, places }: OwnersRequest): number {
-  if (resource === replicaSets || !known || !isBehind(known)) return maxAge;
-  return places.some(({ uid }) => uid === known.metadata.uid) ? behindGoodFor(places.length) : 0;
 }
 
 /** undefined: a status without room lacks kind and name. Of a kind that is not understood here the Pods alone count. */
@@ -119,6 +91,7 @@ export class OwnerReader {
     const aged = { ...request, maxAge: goodFor(references.size), ahead };
     await this.#forgetRollingOut([...references.values()], aged);
     this.#forgetMiscounted(aged);
+    this.#forgetUnchanged(aged);
     // ReplicaSets of one Deployment ask for it once.
     const parents = new Map<string, Promise<OwnerFacts>>();
     const entries = [...references.values()].map(async (reference) => {
@@ -151,6 +124,15 @@ export class OwnerReader {
       // Of Pods that the selector leaves out the list says nothing.
       const isCounted = selects(selector, known.workload.spec?.template?.metadata?.labels);
       if (isCounted && (podsOf(known.workload) ?? 0) > length) this.#remembered.delete(uid);
+    }
+  }
+
+  /** Another process may have changed its template since it was read. */
+  #forgetUnchanged({ annotation, annotated = new Map() }: OwnersRequest): void {
+    for (const [uid, value] of annotated) {
+      const { workload } = this.#remembered.get(uid) ?? {};
+      if (workload?.spec?.template?.metadata?.annotations?.[annotation] !== value)
+        this.#remembered.delete(uid);
     }
   }
 

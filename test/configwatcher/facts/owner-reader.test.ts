@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { OwnerFacts } from '../../../src/configwatcher/facts/observed.ts';
-import { goodFor, OwnerReader } from '../../../src/configwatcher/facts/owner-reader.ts';
+import { goodFor } from '../../../src/configwatcher/facts/owner-age.ts';
+import { OwnerReader } from '../../../src/configwatcher/facts/owner-reader.ts';
 import { workloadOf } from '../../../src/configwatcher/facts/workload.ts';
 import type { KubernetesObject, OwnerReference, Resource } from '../../../src/kubernetes/objects.ts';
 import { ApiError } from '../../../src/runtime/client/api-error.ts';
@@ -44,6 +45,7 @@ function readerOf(
     notBefore?: ReadonlyMap<string, number>,
     /** By uid. */
     inPlace?: readonly string[],
+    annotated?: ReadonlyMap<string, string>,
   ): Promise<Read>;
   readonly gets: string[];
 } {
@@ -62,10 +64,11 @@ function readerOf(
     now: number,
     notBefore: ReadonlyMap<string, number> = new Map(),
     inPlace: readonly string[] = [],
+    annotated: ReadonlyMap<string, string> = new Map(),
   ) => {
     const pods = owners.flatMap((controller) => [pod({ controller }), pod({ controller })]);
     const facts = await reader.read({
-      ...{ namespace: 'shop', pods, selector, annotation, now, notBefore, signal },
+      ...{ namespace: 'shop', pods, selector, annotation, annotated, now, notBefore, signal },
       places: inPlace.map((uid) => ({ uid, kind: '', wanted: 1, available: 0 })),
       changedAt: 0,
     });
@@ -398,6 +401,28 @@ describe('OwnerReader, of a workload whose rollout finds out what does not work'
       }
     });
   }
+});
+
+describe('what was read of an owner', () => {
+  it('is too old where its template has changed since, as status says', async () => {
+    const web = workload('Deployment', 'web', { spec: { replicas: 4, template } });
+    const annotated = {
+      ...template,
+      metadata: { ...template.metadata, annotations: { [annotation]: 'one' } },
+    };
+    const objects = [web];
+    const readAt = readerOf(objects);
+    const read = async (now: number, told: ReadonlyMap<string, string>) => {
+      const { facts, gets } = await readAt([owner('Deployment', 'web')], now, new Map(), [], told);
+      return [[...facts.values()][0]?.rollout?.restartedFor, gets.length];
+    };
+    assert.deepEqual(await read(10_000, new Map()), [undefined, 1]);
+    objects[0] = { ...web, spec: { replicas: 4, template: annotated } } as KubernetesObject;
+    assert.deepEqual(await read(10_001, new Map()), [undefined, 1]);
+    const told = new Map([['Deployment-web', 'one']]);
+    assert.deepEqual(await read(10_002, told), ['one', 2]);
+    assert.deepEqual(await read(10_003, told), ['one', 2]);
+  });
 });
 
 describe('the partition of a StatefulSet', () => {
