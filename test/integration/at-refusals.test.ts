@@ -185,12 +185,12 @@ describe('a due At', { concurrency: 6 }, () => {
       await refuse(t, rig, proxy);
       await rig.startOperator({ ...options, ...operator });
       const isTold = async () => condition((await rig.at()).status, 'Launched') === `False ${reason}`;
+      await rig.createAt(spec);
+      // Its time is for the answer. One without an author does not come to a create.
+      const isTried = () => operator.checksAuthors === true || proxy.asked.some(isCreate);
+      await eventually(isTried, { message: 'its first create' });
       stopClock();
       try {
-        await rig.createAt(spec);
-        // Its time is for the answer. One without an author does not come to a create.
-        const isTried = () => operator.checksAuthors === true || proxy.asked.some(isCreate);
-        await eventually(isTried, { message: 'its first create' });
         await advanceUntil(isTold, { limitMs: toldWithinMs, message: `status says ${reason}` });
       } finally {
         startClock();
