@@ -214,4 +214,40 @@ export const leadership: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'a template that a user had taken back while no operator ran was changed again, though status could have told of it',
+    promise: 'S7',
+    plan: {
+      ...{ seed: 'row', duration: 5 * minute, replicas: 1, election: false },
+      deeds: [
+        owner('deployments', 'web', 'app', { replicas: 1 }),
+        ...app({ strategy: { type: 'RolloutRestart' }, debounce: { quiet: '10s' } }).filter(
+          (deed) => deed.do === 'create' && deed.resource !== 'daemonsets',
+        ),
+        edit(113_000, { message: 'a-bad-one' }),
+        {
+          ...{ at: 128_000, do: 'patch', resource: 'deployments', name: 'web' },
+          body: {
+            spec: { template: { metadata: { annotations: { 'k8spatterns.io/restarted-for.app': null } } } },
+          },
+        },
+        edit(200_000, { message: 'two' }),
+      ],
+      faults: [{ at: 126_000, fault: 'kill', replica: 0, for: 20_000 }],
+    },
+  },
+  {
+    sentence:
+      'of two active replicas one took the template that the other had changed since for one that a user had taken back, and went on with the next owner',
+    promise: 'R3',
+    plan: {
+      ...{ seed: 'row', duration: 5 * minute, replicas: 2, servers: 2, election: false },
+      deeds: [
+        owner('deployments', 'web', 'app', { replicas: 5 }),
+        ...app({ strategy: { type: 'RolloutRestart' }, debounce: { quiet: '10s' } }),
+        edit(150_000, { message: 'two' }),
+      ],
+    },
+  },
 ];
