@@ -283,7 +283,7 @@ export interface ConfigWatcherStatusPendingOwner {
   readonly uid: string;
   /** How many Pods it wanted, with those beyond that which did not start. */
   readonly wanted: number;
-  /** How many of them were available; all of them, once they have been available since. */
+  /** How many of them were available, or have been since, where that is more. */
   readonly available: number;
   /** The restart has changed its Pod template; it does not change it again where that is reverted. */
   readonly templateChanged?: boolean;

@@ -7,7 +7,7 @@ import type { Steps } from '../../src/configwatcher/decide/decision.ts';
 import { writeState } from '../../src/configwatcher/decide/watcher-status.ts';
 import type { Observed, SourceContent } from '../../src/configwatcher/facts/observed.ts';
 import { readState } from '../../src/configwatcher/facts/state.ts';
-import { combinedHash } from '../../src/configwatcher/plan/config-hash.ts';
+import { combinedHash, statusName } from '../../src/configwatcher/plan/config-hash.ts';
 import type { WatchedSource } from '../../src/configwatcher/plan/spec.ts';
 import {
   afterwards,
@@ -99,15 +99,24 @@ describe('several sources', () => {
     assert.notEqual(known.state.lastChange, now + 60_000);
   });
 
-  it('one less in mid-restart, of which alone the Pods make use, gives up the restart and says so', () => {
-    const spec = { onlyReferencing: true, debounce: { quiet: '0s' } } as const;
-    const pods = several(3, { references: ['ConfigMap/webapp-config'] });
-    const facts = { spec: specOf({ ...spec, sources }), state: applied([a, b]), owners: ownedBy(3), pods };
-    const first = decided({ ...facts, sources: [newContent, b] });
-    const left = { ...afterwards(facts, first, 1000), generation: 2, sources: [b] };
-    const { state, abandoned } = decided({ ...left, spec: specOf({ ...spec, configMap: 'second' }) });
-    assert.deepEqual([state.pending, state.lastRestart?.restarted, abandoned], [undefined, 0, 3]);
-  });
+  for (const name of ['webapp-config', 'a-name-that-is-too-long-for-status'.repeat(3)]) {
+    it(`one less in mid-restart, ${name}, of which alone the Pods make use, gives up the restart`, () => {
+      const spec = { onlyReferencing: true, debounce: { quiet: '0s' } } as const;
+      const own = { ...webappConfig, name };
+      const [before, after] = ['old', 'new'].map((message) => of(own, { message }));
+      const pods = several(3, { references: [`ConfigMap/${name}`] });
+      const named = specOf({ ...spec, configMap: name, sources });
+      const known = applied([before!, b]);
+      const inStatus = known.sources.map((entry) => ({ ...entry, name: statusName(entry.name) }));
+      const state = { ...known, sources: inStatus };
+      const facts = { spec: named, state, owners: ownedBy(3), pods };
+      const first = decided({ ...facts, sources: [after!, b] });
+      const left = { ...afterwards(facts, first, 1000), generation: 2, sources: [b] };
+      const dropped = decided({ ...left, spec: specOf({ ...spec, configMap: 'second' }) });
+      const { pending, lastRestart } = dropped.state;
+      assert.deepEqual([pending, lastRestart?.restarted, dropped.abandoned], [undefined, 0, 3]);
+    });
+  }
 
   it('one less, whose change was pending, takes the change with it', () => {
     const facts = {
@@ -272,20 +281,40 @@ describe('an optional source that is not there while another one is edited', () 
     assert.equal(pendingAfter({ spec: withExtra(), state: restarted, sources: [newContent, gone] }), false);
   });
 
-  it('is another content, too, where it goes while that edit waits', () => {
-    const edited = decided({ ...facts, sources: [newContent, of(optional, { a: '1' })] });
+  it('is nothing where it goes while that edit waits, and is back before the restart', () => {
+    const edited = decided({ ...facts, sources: [newContent, applied2Extra] });
     const then = decided({ ...afterwards(facts, edited, 100), sources: [newContent, gone] });
+    const back = decided({ ...afterwards(facts, then, 100), sources: [newContent, applied2Extra] });
+    assert.deepEqual([then.edits, back.edits, back.state], [0, 0, edited.state]);
+  });
+
+  it('is another content, too, where the restart begins without it', () => {
+    const edited = decided({ ...facts, sources: [newContent, applied2Extra] });
+    const begun = decided({ ...afterwards(facts, edited, 5000), sources: [newContent, gone] });
+    assert.equal(begun.actions.length, 1);
+    const runs = decided({ ...afterwards(facts, begun, 5100), sources: [newContent, gone] });
     assert.deepEqual(
-      then.state.sources.map(({ pendingHash }) => pendingHash),
+      runs.state.sources.map(({ pendingHash }) => pendingHash),
       [newContent.hash, gone.hash],
     );
-    const still = decided({ ...afterwards(facts, then, 100), sources: [newContent, gone] });
-    assert.deepEqual([then.edits, still.edits], [0, 0]);
-    const back = decided({ ...afterwards(facts, then, 100), sources: [newContent, applied2Extra] });
-    assert.deepEqual(
-      back.state.sources.map(({ hash, pendingHash }) => pendingHash ?? hash),
-      [newContent.hash, applied2Extra.hash],
-    );
+  });
+
+  it('is read first, where a restart is to go on without it', () => {
+    const spec = withExtra({ debounce: { quiet: '0s' } });
+    const running = decided({ ...facts, spec, sources: [newContent, applied2Extra] });
+    const next = { ...afterwards({ ...facts, spec }, running, 1000), sources: [newContent, gone] };
+    const unproven = next.sources.map((content) => ({ ...content, confirmed: false }));
+    assert.deepEqual(decide(observed({ ...next, sources: unproven })), { need: 'contents' });
+  });
+
+  it('is owed to no Pod once that source is dropped from the spec', () => {
+    const spec = withExtra({ debounce: { quiet: '0s' } });
+    const running = decided({ ...facts, spec, sources: [newContent, gone] });
+    const only = specOf({ configMap: 'extra', sources: [] });
+    const optionalOnly = { ...only, sources: [optional] };
+    const next = { ...afterwards({ ...facts, spec }, running, 1000), spec: optionalOnly, generation: 2 };
+    const { state, actions } = decided({ ...next, sources: [gone] });
+    assert.deepEqual([state.pending, actions], [undefined, []]);
   });
 
   it('is another content, too, where it goes while the restart for that edit runs', () => {

@@ -48,7 +48,13 @@ export class Preflights implements Runnable {
    */
   readonly #tried = new Map<
     string,
-    { readonly version: string; readonly nextAt: number; readonly preflight?: Preflight }
+    {
+      readonly version: string;
+      readonly nextAt: number;
+      readonly preflight?: Preflight;
+      /** When the answer of {@link preflight} came, epoch milliseconds. */
+      readonly answeredAt?: number;
+    }
   >();
 
   /**
@@ -81,10 +87,11 @@ export class Preflights implements Runnable {
     if (preflight !== undefined) this.#remember(at, preflight.rejection !== undefined);
   }
 
-  /** What a repeated dry run of this spec has come to. */
+  /** What a repeated dry run of this spec has come to, unless status tells of a later one, by another process too. */
   recall(at: At): Pick<Observed, 'preflight'> {
-    const { preflight } = this.#known(at) ?? {};
-    return preflight === undefined ? {} : { preflight };
+    const { preflight, answeredAt = 0 } = this.#known(at) ?? {};
+    const toldAt = parseTime(findAdmission(at)?.lastTransitionTime ?? '');
+    return preflight === undefined || toldAt > answeredAt ? {} : { preflight };
   }
 
   forget(key: string): void {
@@ -177,7 +184,7 @@ export class Preflights implements Runnable {
       return;
     }
     this.#remember(at, preflight.rejection !== undefined, preflight);
-    const shown = findCondition(current.status?.conditions, atCondition.podAdmitted);
+    const shown = findAdmission(current);
     const isShown =
       preflight.rejection === undefined
         ? shown?.status !== 'False'
@@ -195,7 +202,7 @@ export class Preflights implements Runnable {
       return;
     }
     const wait = isRejected ? validMs * (1 + jitter * (2 * random() - 1)) : validMs;
-    const own = preflight === undefined ? {} : { preflight };
+    const own = preflight === undefined ? {} : { preflight, answeredAt: clock.now() };
     this.#tried.set(key, { version: versionOf(at), nextAt: clock.monotonic() + wait, ...own });
   }
 
@@ -205,8 +212,12 @@ export class Preflights implements Runnable {
   }
 }
 
-function isToldRefused({ status }: At): boolean {
-  return findCondition(status?.conditions, atCondition.podAdmitted)?.status === 'False';
+function findAdmission({ status }: At) {
+  return findCondition(status?.conditions, atCondition.podAdmitted);
+}
+
+function isToldRefused(at: At): boolean {
+  return findAdmission(at)?.status === 'False';
 }
 
 function versionOf({ metadata: { uid, generation } }: At): string {

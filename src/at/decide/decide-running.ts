@@ -99,7 +99,7 @@ function decideLost(o: Observed, launch: Attempt, status: AtStatus): Draft {
   // While the run waits for the next attempt, the history says how this one was lost.
   const ended = endOf(status);
   const { reason, message, exitCode = ended?.exitCode } = status;
-  if (o.at.spec.cancel === true) {
+  if (o.at.spec.cancel === true && reason !== atReason.succeeded) {
     return done(o, status, stoppedEnding(atReason.canceled, exitCode));
   }
   if (reason !== undefined && reason !== atReason.evicted) {
@@ -147,7 +147,8 @@ function ofWait({ at: { status } }: Observed, { started }: PodView, end: Ending)
 
 /** What was to end the run, as status says it, where its Pod does not: others have deleted it, or it did not start. */
 function notedCause({ started }: PodView, { reason }: AtStatus): string | undefined {
-  const isLasting = reason === atReason.canceled || reason === atReason.deadlineExceeded;
+  const { canceled, deadlineExceeded, backoffLimitExceeded } = atReason;
+  const isLasting = reason === canceled || reason === deadlineExceeded || reason === backoffLimitExceeded;
   return isLasting || (!started && reason !== atReason.evicted) ? reason : undefined;
 }
 

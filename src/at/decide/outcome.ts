@@ -115,12 +115,25 @@ function disruptionOf(view: PodView): string | undefined {
 const clockSlackMs = 5000;
 
 /**
- * Whether the command had ended by itself before that, epoch milliseconds: an eviction, or a finalizer, meets Pods that
- * failed long ago. Of one that is started again after a failure, the last run is no end.
+ * Whether the run had ended by itself, or at its deadline, before that, epoch milliseconds: an eviction, or a finalizer,
+ * meets Pods that failed long ago. Of one that is started again after a failure, the last run is no end.
  */
-function hadEnded({ pod, finishTime }: PodView, time: number): boolean {
-  const isNotRestarted = pod.spec.restartPolicy === 'Never';
-  return isNotRestarted && finishTime !== undefined && finishTime < time - clockSlackMs;
+function hadEnded(view: PodView, time: number): boolean {
+  const { spec, status } = view.pod;
+  const isForGood = spec.restartPolicy === 'Never' || status?.reason === atReason.deadlineExceeded;
+  const finishTime = view.finishTime ?? unstartedEnd(view);
+  return isForGood && finishTime !== undefined && finishTime < time - clockSlackMs;
+}
+
+/** When a run ended whose main container never ran, epoch milliseconds, by the clock of the node. */
+function unstartedEnd({ pod: { spec, status } }: PodView): number | undefined {
+  if (status?.reason === atReason.deadlineExceeded) {
+    return parseTime(status.startTime ?? '') + (spec.activeDeadlineSeconds ?? 0) * 1000;
+  }
+  const ends = (status?.initContainerStatuses ?? []).flatMap(
+    ({ state }) => state?.terminated?.finishedAt ?? [],
+  );
+  return ends.length === 0 ? undefined : Math.max(...ends.map(parseTime));
 }
 
 /**

@@ -144,13 +144,19 @@ function startTimeOf(pod: Pod, main: ContainerStatus | undefined): number | unde
 
 /**
  * By a node whose clock is minutes behind, a run that was deleted seems to have ended before it. Nothing of a Pod happens
- * before its creation, so what its node dates before that shows by how much it is behind at least.
+ * before its creation, and none of it starts before the API server has bound it to the node, so what the node dates before
+ * that shows by how much it is behind at least.
  */
 function finishTimeOf(pod: Pod, last: ContainerStateTerminated | undefined): number | undefined {
   const finishedAt = instant(last?.finishedAt);
   const createdAt = instant(pod.metadata.creationTimestamp) ?? 0;
-  const seenAt = instant(pod.status?.startTime) ?? createdAt;
-  const behindMs = Math.max(0, createdAt - Math.min(seenAt, instant(last?.startedAt) ?? createdAt));
+  const bound = pod.status?.conditions?.find(
+    ({ type, status }) => type === 'PodScheduled' && status === 'True',
+  );
+  const boundAt = instant(bound?.lastTransitionTime) ?? 0;
+  const since = Math.max(createdAt, boundAt);
+  const seenAt = instant(pod.status?.startTime) ?? since;
+  const behindMs = Math.max(0, since - Math.min(seenAt, instant(last?.startedAt) ?? since));
   return notBefore(pod, finishedAt && finishedAt + behindMs);
 }
 

@@ -267,7 +267,8 @@ function unedited(observed: Observed, comparison: Comparison, hash: string): Cha
   const { pending } = state;
   const isLook = comparison.firstSight && !pending;
   // It is written down as the time of the last look, so the other sources are looked at as well.
-  if (isLook && !areConfirmed(observed)) return 'contents';
+  const isOther = pending !== undefined && pending.hash !== hash;
+  if ((isLook || isOther) && !areConfirmed(observed)) return 'contents';
   return {
     state: {
       ...state,
@@ -295,9 +296,7 @@ export function recordChange(observed: Observed, spec: WatcherSpec, comparison: 
   if (edited.length > 0 && !areConfirmed(observed)) return 'contents';
   if (edited.length === 0) {
     // The change that is pending may belong to sources that are not watched any more.
-    const isOwed =
-      pending?.hash === hash || comparison.known.some(({ pendingHash }) => pendingHash !== undefined);
-    if (!pending || isOwed) return unedited(observed, comparison, hash);
+    if (!pending || pending.hash === hash || comparison.owes) return unedited(observed, comparison, hash);
     return withdrawn(observed, spec, { ...state, ...settled(comparison) });
   }
   if (!pods && !mayNotListPods(observed)) return 'pods';

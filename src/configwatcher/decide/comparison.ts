@@ -14,12 +14,18 @@ import {
   statusName,
 } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
+import { isRunning } from './pending.ts';
 
 export interface Comparison {
   /** What the Pods are to run with: the contents of now, of all sources that were ever seen. */
   readonly wanted: readonly SourceHash[];
-  /** What status says of each source, and for one seen first its current content. */
+  /**
+   * What status says of each source, and for one seen first its current content; in a restart also that one is not there,
+   * without which its Pods are made.
+   */
   readonly known: readonly SourceHash[];
+  /** A change of a source is owed to the Pods: not of one that is only not there. */
+  readonly owes: boolean;
   /** Whose content differs from the applied one, in the order of the spec; last those that are only not there. */
   readonly changed: readonly SourceContent[];
   /** Whose content is neither the applied nor the pending one, or was another one in between: they were edited. */
@@ -110,6 +116,8 @@ export function compare(
   // The Pods that a restart for another source makes start without one that is not there: when it comes back, it is
   // another content for them, whatever it holds.
   const isMarked = isOwed && (isEdit || state.pending !== undefined);
+  // Where it is back before the restart begins, nothing has happened.
+  const isKept = isMarked && !isEdit && state.pending !== undefined && isRunning(state.pending);
   const counted = found.map((one) => {
     const { content, entry } = one;
     if (!entry || !isPassedOver(content, spec)) return one;
@@ -121,7 +129,10 @@ export function compare(
     known: counted.map(({ content, entry, hash }) => {
       if (!entry) return entryOf(content, hash);
       const owed = owedFor(content, entry);
-      return isMarked && !isEdit && recordedHash(entry) !== hash ? { ...owed, pendingHash: hash } : owed;
+      return isKept && recordedHash(entry) !== hash ? { ...owed, pendingHash: hash } : owed;
+    }),
+    owes: found.some(({ content, entry }) => {
+      return entry && owedFor(content, entry).pendingHash !== undefined && !isPassedOver(content, spec);
     }),
     changed: counted
       .filter(({ entry, hash }) => entry && entry.hash !== hash)

@@ -5,6 +5,7 @@ import type { PodFacts } from '../facts/pod-facts.ts';
 import { isBudgetRefusal, type RestartMemory } from '../facts/restart-memory.ts';
 import type { OwnerRecord } from '../facts/state.ts';
 import type { Entry } from './owner-entry.ts';
+import type { PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
 import { recordNameOf, recordOf } from './restart-record.ts';
 
@@ -19,12 +20,12 @@ function refusalReasonOf({ group, turn }: Entry, memory: RestartMemory): string 
 }
 
 function reasonOf(outcome: Entry, memory: RestartMemory): string {
-  const { stall, group, lacks } = outcome;
+  const { stall, group, lacks, isAwaited } = outcome;
   if (stall) return stall.because;
   const refused = refusalReasonOf(outcome, memory);
   if (refused !== undefined) return refused;
   if (group.outdated.length > 0) return ownerReason.rolloutInProgress;
-  return lacks || group.terminating.length + group.stale.length > 0
+  return lacks || isAwaited || group.terminating.length + group.stale.length > 0
     ? ownerReason.inProgress
     : ownerReason.available;
 }
@@ -37,6 +38,11 @@ function rank({ reason }: OwnerRecord): number {
   const goingWell: readonly string[] = [available, inProgress, rolloutInProgress];
   const order = goingWell.indexOf(reason);
   return order < 0 ? -1 : -order + 10;
+}
+
+/** Those that wait to be adopted are not restarted yet. */
+function staleOf({ stale, orphans }: PodGroup, { cutoff = Number.NEGATIVE_INFINITY }: RestartInput): number {
+  return stale.length + orphans.filter(({ created }) => created <= cutoff).length;
 }
 
 /** What the new Pods of an owner without a record, and those that are missing, show of how many the restart has taken. */
@@ -69,10 +75,10 @@ function countRestarted(
   };
   const unnamed: Entry[] = [];
   for (const entry of reached) {
-    const { owner, stale } = entry.group;
-    const known = recordOf(record, owner);
+    const stale = staleOf(entry.group, input);
+    const known = recordOf(record, entry.group.owner);
     if (!known) unnamed.push(entry);
-    else count(entry, known.restarted + Math.max(0, (known.stale ?? stale.length) - stale.length));
+    else count(entry, known.restarted + Math.max(0, (known.stale ?? stale) - stale));
   }
   for (const entry of unnamed) {
     const shown = begin.includes(entry) ? 0 : shownAsRestarted(entry, input);
@@ -111,7 +117,7 @@ export function recordOwners(
   const counts = countRestarted(reached, begin, input);
   const records = reached.map((entry): OwnerRecord => {
     const { group, serving } = entry;
-    const stale = group.stale.length;
+    const stale = staleOf(group, input);
     return {
       name: recordNameOf(group.owner),
       restarted: counts.get(entry) ?? 0,

@@ -8,6 +8,7 @@ import type { OwnerFacts } from '../facts/observed.ts';
 import type { PodFacts } from '../facts/pod-facts.ts';
 import { referenceKey } from '../facts/pod-references.ts';
 import type { WatcherState } from '../facts/state.ts';
+import { isNamed } from '../plan/config-hash.ts';
 import type { WatchedSource, WatcherSpec } from '../plan/spec.ts';
 import { isOutdated } from './rollout.ts';
 
@@ -41,15 +42,20 @@ function neverLeft({ created, starts }: PodFacts, { from, until = Number.POSITIV
   return !starts.some((start) => start >= from - clockMarginMs && start <= until + clockMarginMs);
 }
 
-function categoryOf(
-  pod: PodFacts,
-  spec: SortingSpec,
-  staleness: Staleness,
-  sources: ReadonlySet<string>,
-): keyof SortedPods {
-  if (pod.finished) return 'unconcerned';
-  if (spec.onlyReferencing && !pod.references.some((reference) => sources.has(reference)))
-    return 'unconcerned';
+/** A status may have shortened the names of sources. */
+function refersTo({ references }: PodFacts, { sources }: SortingSpec): boolean {
+  return sources.some(({ kind, name }) =>
+    references.some((one) => one === referenceKey(kind, name) || isReferenceTo(kind, name, one)),
+  );
+}
+
+function isReferenceTo(kind: WatchedSource['kind'], inStatus: string, reference: string): boolean {
+  const prefix = referenceKey(kind, '');
+  return reference.startsWith(prefix) && isNamed(inStatus, reference.slice(prefix.length));
+}
+
+function categoryOf(pod: PodFacts, spec: SortingSpec, staleness: Staleness): keyof SortedPods {
+  if (pod.finished || (spec.onlyReferencing && !refersTo(pod, spec))) return 'unconcerned';
   const { cutoff } = staleness;
   if (cutoff === undefined || pod.created > cutoff || neverLeft(pod, staleness)) return 'fresh';
   if (!pod.controller && !spec.strategy.deleteUnmanaged) return 'unmanaged';
@@ -82,7 +88,6 @@ export interface SortingSpec extends Pick<WatcherSpec, 'onlyReferencing' | 'stra
 }
 
 export function sortPods(pods: readonly PodFacts[], spec: SortingSpec, staleness: Staleness): SortedPods {
-  const sources = new Set(spec.sources.map(({ kind, name }) => referenceKey(kind, name)));
   const sorted: Record<keyof SortedPods, PodFacts[]> = {
     stale: [],
     terminating: [],
@@ -91,7 +96,7 @@ export function sortPods(pods: readonly PodFacts[], spec: SortingSpec, staleness
     ofJobs: [],
     unconcerned: [],
   };
-  for (const pod of pods) sorted[categoryOf(pod, spec, staleness, sources)].push(pod);
+  for (const pod of pods) sorted[categoryOf(pod, spec, staleness)].push(pod);
   return sorted;
 }
 
@@ -122,7 +127,7 @@ export interface PodGroup {
   readonly live: number;
   /** On their way out, with whichever content. */
   readonly leaving: number;
-  /** Where the owner was deleted with `--cascade=orphan`: its Pods of before, which the next one of its name adopts. */
+  /** Where the owner was deleted with `--cascade=orphan`: Pods that it has made, which the next one of its name adopts. */
   readonly orphans: readonly PodFacts[];
   /** What the owner says, as far as it can be read. */
   readonly facts: OwnerFacts;
@@ -185,7 +190,11 @@ export function groupPods(
       fresh: live.filter((pod) => !stale.has(pod)),
       live: live.length,
       leaving: members.filter((pod) => pod.terminating && !pod.finished).length,
-      orphans: facts.isGone ? pods.filter((pod) => isLive(pod) && isOrphanOf(facts.reference, pod)) : [],
+      // Of one that was read a moment ago it may not be known yet.
+      orphans:
+        live.length < (facts.wanted ?? Number.POSITIVE_INFINITY)
+          ? pods.filter((pod) => isLive(pod) && isOrphanOf(facts.reference, pod))
+          : [],
       facts,
     };
   });
@@ -226,7 +235,7 @@ export function isDeleted({ facts, live, leaving }: PodGroup): boolean {
 
 /**
  * The places of now. An owner that was deleted and created again under its name has the place of the former one, and the
- * Deployment that has adopted a ReplicaSet that of the ReplicaSet. Whose Pods wait to be adopted keeps its own.
+ * Deployment that has adopted a ReplicaSet that of the ReplicaSet. One whose Pods wait to be adopted keeps its own.
  */
 export function placesNow(
   places: readonly ConfigWatcherStatusPendingOwner[],

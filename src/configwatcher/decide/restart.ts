@@ -287,7 +287,7 @@ export function planRestart(facts: RestartInput): Plan {
   // Nothing brings these back, so there is no batch to wait for; but they can be stuck like any other.
   const waits = isCanary && entries.some(mayProve);
   const alone = groupUnmanaged(sorted).map((group) => unmanagedOf(group, input, waits));
-  const orphans = entries.flatMap((entry) => (entry.isAwaited ? entry.group.orphans : []));
+  const orphans = entries.flatMap(({ isAwaited, lacks, group }) => (isAwaited || lacks ? group.orphans : []));
   const mayGo = isStopped || waits ? [] : alone.flatMap(({ group }) => group.stale);
   const unmanaged = mayGo.filter((pod) => !orphans.includes(pod));
   const refused = [...entries.flatMap(({ turn }) => turn.refused), ...unmanaged.map(({ uid }) => uid)];

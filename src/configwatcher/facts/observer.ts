@@ -227,7 +227,10 @@ export class Observer {
   }
 }
 
-/** Whose template was changed for the restart, as status says, which does not say that a user has taken that back. */
+/**
+ * The restart, by uid of each owner whose template was changed for it, as status says, which does not say that a user has
+ * taken that back.
+ */
 function annotatedOwners({ pending, lastRestart }: WatcherState): ReadonlyMap<string, string> {
   const { owners = [], revertedOwners = [] } = pending ?? {};
   const changed = owners.filter(

@@ -22,9 +22,9 @@ export class PodWorker {
   #files: Files | undefined;
   #address: string | undefined;
   #initialized = false;
-  /** Why it ends; undefined while it is to run. */
   /** The statuses of the containers when the kubelet began to stop them. */
   #shown: Pick<PodReport, 'inits' | 'mains'> | undefined;
+  /** Why it ends; undefined while it is to run. */
   #ending: { readonly end: PodEnd | undefined; grace: number } | undefined;
   #ended = false;
   #deadline: { cancel(): void } | undefined;

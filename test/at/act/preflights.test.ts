@@ -137,6 +137,20 @@ describe('a dry run that passed', () => {
     assert.deepEqual(world.preflights.recall(edited(at, { image: 'alpine' })), {});
   });
 
+  it('is forgotten once status tells of a later one, of another process', async () => {
+    const at = accepted('a');
+    const world = new World(4 * minute, at);
+    world.refused.add('*');
+    await world.run(minute);
+    const toldAfter = (ms: number) => {
+      const lastTransitionTime = new Date(world.clock.now() + ms).toISOString();
+      const condition = { type: 'PodAdmitted', status: 'True', reason: 'Armed', message: '' } as const;
+      return withStatus(at, { ...at.status, conditions: [{ ...condition, lastTransitionTime }] });
+    };
+    assert.deepEqual(world.preflights.recall(toldAfter(-10 * minute)), { preflight: { rejection } });
+    assert.deepEqual(world.preflights.recall(toldAfter(0)), {});
+  });
+
   it('is tried for ten at most in one look when all are refused', async () => {
     const many = Array.from({ length: 50 }, (_, index) => accepted(`at-${index}`));
     const world = new World(4 * minute, ...many);
@@ -199,7 +213,7 @@ describe('a dry run that was refused', () => {
 
   it('wakes all Ats with that template when it passes', async () => {
     const many = ['a', 'b', 'c'].map((name) => accepted(name, {}, { rejection }));
-    const world = new World(100 * hour, ...many);
+    const world = new World(1.9 * hour, ...many);
     for (const at of many) world.preflights.tried(at, { rejection });
     await world.run(hour + minute);
     assert.deepEqual(world.tried, ['a-pod']);

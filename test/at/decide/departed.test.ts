@@ -1,6 +1,7 @@
 /** The end of a run whose Pod went away before the turn of its At: what the watch has shown is never lost. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { At } from '../../../src/api/at.generated.ts';
 import type { Observed } from '../../../src/at/facts/observed.ts';
 import type { Pod } from '../../../src/kubernetes/objects.ts';
 import {
@@ -162,11 +163,28 @@ describe('decide, about a Pod that goes away', () => {
   });
 });
 
+describe('decide, about the reason that status notes before the Pod goes', () => {
+  const noted = (at: At, reason: string, exitCode: number) =>
+    withStatus(at, { ...at.status, reason, exitCode });
+
+  it('keeps a success, whatever is canceled since', () => {
+    const at = noted(launched({ cancel: true }), 'Succeeded', 0);
+    assert.equal(endOf({ at, live: true }), 'DONE Succeeded Succeeded');
+  });
+
+  it('tries nothing again for which backoffLimit was exceeded, also where its Pod shows a deletion', () => {
+    const at = noted(launched(retried), 'BackoffLimitExceeded', 3);
+    const pod = terminating(failed(started(created(at))), dueTime + 60_000);
+    assert.equal(endOf({ at, pod, live: true }), 'DONE Failed BackoffLimitExceeded');
+  });
+});
+
 describe('decide, about a Pod that is drained long after its command failed', () => {
   const at = launched({ ...retried, backoffLimit: 0 });
   const end = failed(created(at));
   const hourLater = dueTime + 3_600_000;
-  const drained = terminating(targeted(end, hourLater), hourLater + 30_000);
+  const drainedOf = (pod: Pod) => terminating(targeted(pod, hourLater), hourLater + 30_000);
+  const drained = drainedOf(end);
 
   it('takes the failure for the end, and runs nothing again', () => {
     assert.equal(endOf({ at, pod: drained, live: true }), 'DONE Failed CommandFailed');
@@ -181,6 +199,24 @@ describe('decide, about a Pod that is drained long after its command failed', ()
     const pod = terminating(targeted(end, dueTime), dueTime + 30_000);
     assert.equal(endOf({ at, pod, live: true }), 'CreatePod', 'it seems to have ended after its eviction');
     assert.equal(endOf({ at, pod, departed: [end], live: true }), 'DONE Failed CommandFailed');
+  });
+
+  it('takes the deadline for the end of a Pod that has reached it, also one that would have been started again', () => {
+    const limited = launched({ ...retried, activeDeadlineSeconds: 60 });
+    const late = { phase: 'Failed', reason: 'DeadlineExceeded' } as const;
+    const reached = withPodStatus(failed(created(limited), 137), late);
+    for (const pod of [drainedOf(reached), terminating(reached, hourLater + 30_000)]) {
+      assert.equal(endOf({ at: limited, pod, live: true }), 'DONE Failed DeadlineExceeded');
+    }
+  });
+
+  it('takes the failure of an init container for the end', () => {
+    const { status } = failed(created(at), 1);
+    const initContainerStatuses = (status?.containerStatuses ?? []).map((one) => ({ ...one, name: 'init' }));
+    const pod = withPodStatus(created(at), { phase: 'Failed', initContainerStatuses });
+    for (const gone of [drainedOf(pod), terminating(pod, hourLater + 30_000)]) {
+      assert.equal(endOf({ at, pod: gone, live: true }), 'DONE Failed CommandFailed');
+    }
   });
 
   it('takes a command that was between two starts for disrupted', () => {

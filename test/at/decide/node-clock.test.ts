@@ -53,6 +53,26 @@ describe('a run of which the operator knows too early a time, its machine having
   });
 });
 
+describe('a run that is evicted from a node whose clock is behind', () => {
+  it('has not ended before its eviction, also where its Pod had waited for that node', () => {
+    const at = launched({ disruptionPolicy: 'Retry', backoffLimit: 0 });
+    const [boundAt, behindMs, evictedAt] = [dueTime + 120 * second, 20 * second, dueTime + 720 * second];
+    const startedAt = timeText(boundAt - behindMs);
+    const finishedAt = timeText(evictedAt + second - behindMs);
+    const terminated = { exitCode: 143, startedAt, finishedAt };
+    const bound = { type: 'PodScheduled', status: 'True', lastTransitionTime: timeText(boundAt) };
+    const target = { type: 'DisruptionTarget', status: 'True', lastTransitionTime: timeText(evictedAt) };
+    const pod = withPodStatus(inState(created(at), { terminated }), {
+      ...{ phase: 'Failed', startTime: startedAt, conditions: [bound, target] },
+    });
+    const { actions } = decide(observing({ at, pod, live: true, now: evictedAt + 30 * second }));
+    assert.deepEqual(
+      actions.map(({ type }) => type),
+      ['CreatePod'],
+    );
+  });
+});
+
 describe('the start of a command without a deadline', () => {
   const at = launched();
   const seenAt = dueTime + second;

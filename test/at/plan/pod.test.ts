@@ -279,6 +279,18 @@ describe('buildPod with a template', () => {
     });
   }
 
+  it('takes no gate of ours from a template that was copied from a Pod: nothing would remove it', () => {
+    const own = 'cnat.programming-kubernetes.info/recorded';
+    const schedulingGates = [{ name: own }, { name: 'example.com/gate' }];
+    const gatesOf = (spec: Partial<AtSpec>) =>
+      podFor({
+        ...spec,
+        template: { spec: { schedulingGates, containers: [{}] } },
+      }).spec.schedulingGates?.map(({ name }) => name);
+    assert.deepEqual(gatesOf({}), ['example.com/gate']);
+    assert.deepEqual(gatesOf({ launchGuarantee: 'ExactlyOnce' }), ['example.com/gate', own]);
+  });
+
   it('puts no settings of Linux on a Pod for Windows', () => {
     const { spec } = podFor({ template: { spec: { os: { name: 'windows' }, containers: [{}] } } });
     assert.equal(spec.securityContext, undefined);

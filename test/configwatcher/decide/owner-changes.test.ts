@@ -88,6 +88,14 @@ describe('a StatefulSet that is deleted in the middle of its restart and leaves 
     });
   }
 
+  it('keeps its Pods also while it is remembered, and counts none of them as restarted', () => {
+    const facts = begun('Delete');
+    const remembered = decided({ ...facts, owners: owned(set.uid, { reference: set }) });
+    assert.deepEqual(names(remembered), []);
+    const [record] = decided(facts).state.lastRestart?.owners ?? [];
+    assert.deepEqual([record?.restarted, record?.stale, record?.reason], [1, 2, 'InProgress']);
+  });
+
   it('is waited for no longer than the progress deadline', () => {
     const facts = begun('Skip');
     const waits = decided(facts);
