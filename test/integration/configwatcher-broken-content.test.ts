@@ -64,11 +64,17 @@ const deeds = {
   },
   'its owner is scaled to none': (shop: Shop, owner: string, name: string) =>
     withoutPod(shop, owner, name, { replicas: 0 }),
-  'its owner is replaced': async (shop: Shop, owner: string) => {
+  'its owner is replaced': async (shop: Shop, owner: string, name: string) => {
+    const key = { namespace: shop.namespace, name };
+    const hold = (finalizers: string[]) =>
+      shop.client.patch(pods, key, { type: 'merge', body: { metadata: { finalizers } } });
+    // An owner that is gone with its last Pod keeps nothing, where the next one is not seen yet.
+    await hold(['example.com/hold']);
     const made = shop.seen.length;
     await shop.client.delete(deployments, { namespace: shop.namespace, name: owner });
     await shop.createWorkload(1, 'Deployment', owner);
     await eventually(() => shop.seen.length > made, { timeout: 30_000, message: 'the Pod of the new one' });
+    await hold([]);
   },
   'its rollout is undone': (shop: Shop, owner: string, name: string) => {
     const annotation = rolloutAnnotation('k8spatterns.io', 'webapp-config-watcher');
