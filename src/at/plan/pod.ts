@@ -41,8 +41,8 @@ export function buildPod(
   const { tracked = true } = options;
   const isOpen = at.spec.image === undefined && template.containers[0]?.image === undefined;
   const defaultImage = isOpen ? options.image : undefined;
-  const full = podSpec(at, plan, defaultImage);
-  const spec = isExactlyOnce(at) ? gated(full) : open(full);
+  const full = withoutOwnGate(podSpec(at, plan, defaultImage));
+  const spec = isExactlyOnce(at) ? gated(full) : full;
   const run = formatRun(at, plan.dueAt, { container: spec.containers[0]?.name, defaultImage });
   return {
     apiVersion: 'v1',
@@ -64,14 +64,14 @@ export function buildPod(
 }
 
 /** The template may have gates of its own, which are not this operator's to remove, or a copy of the one that is. */
-function open(spec: PodSpec): PodSpec {
+function withoutOwnGate(spec: PodSpec): PodSpec {
   const { schedulingGates } = spec;
   if (!Array.isArray(schedulingGates)) return spec;
   return { ...spec, schedulingGates: schedulingGates.filter(({ name }) => name !== recordedGate) };
 }
 
 function gated(spec: PodSpec): PodSpec {
-  const { schedulingGates } = open(spec);
+  const { schedulingGates } = spec;
   const others = Array.isArray(schedulingGates) ? schedulingGates : [];
   return { ...spec, schedulingGates: [...others, { name: recordedGate }] };
 }

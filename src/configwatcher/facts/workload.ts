@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import {
   apiVersionOf,
+  type Container,
   type KubernetesObject,
   type OwnerReference,
   type PodSpec,
@@ -125,8 +126,7 @@ function targetOf(
     DaemonSet: annotations[generationAnnotation],
   }[kind];
   const { partition = 0 } = updateStrategy?.rollingUpdate ?? {};
-  // It counts Pods, from the first ordinal on.
-  const { start = 0 } = spec.ordinals ?? {};
+  const { start = 0 } = spec.ordinals ?? {}; // From there on the partition counts Pods.
   if (revision === undefined) return undefined;
   // Of the others the revision is that of the template again, and tells.
   const { desiredNumberScheduled = 0, updatedNumberScheduled = -1 } = kind === 'DaemonSet' ? status : {};
@@ -169,11 +169,9 @@ const tellingReadySeconds = 10;
 /** Whether a Pod that does not work is found out by its not being Ready, or not being so for long enough. */
 function isChecked({ minReadySeconds = 0, template }: NonNullable<Workload['spec']>): boolean {
   const { containers = [], readinessGates = [] }: Partial<PodSpec> = template?.spec ?? {};
-  const areProbed =
-    containers.length > 0 &&
-    containers.every(
-      ({ readinessProbe, startupProbe }) => readinessProbe !== undefined || startupProbe !== undefined,
-    );
+  const isProbed = ({ readinessProbe, startupProbe }: Container) =>
+    readinessProbe !== undefined || startupProbe !== undefined;
+  const areProbed = containers.length > 0 && containers.every(isProbed);
   return minReadySeconds >= tellingReadySeconds || areProbed || readinessGates.length > 0;
 }
 

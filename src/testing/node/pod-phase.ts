@@ -1,6 +1,7 @@
 /** Pod phase: from the states of the containers, as the kubelet finds it (getPhase). Pure. */
 import type { PodPhase } from '../../kubernetes/objects.ts';
 import type { ContainerStatus, Pod, PodSpec } from '../objects.ts';
+import type { PodReport } from './pod-status.ts';
 
 function isLast(phase: PodPhase | undefined): phase is 'Succeeded' | 'Failed' {
   return phase === 'Succeeded' || phase === 'Failed';
@@ -13,10 +14,7 @@ function isLast(phase: PodPhase | undefined): phase is 'Succeeded' | 'Failed' {
  */
 export function nextPhase(
   { spec, status }: Pod,
-  {
-    inits,
-    mains,
-  }: { readonly inits: readonly ContainerStatus[]; readonly mains: readonly ContainerStatus[] },
+  { inits, mains }: Pick<PodReport, 'inits' | 'mains'>,
   { isEnded, isStopped }: { readonly isEnded: boolean; readonly isStopped: boolean },
 ): PodPhase {
   const { phase: before } = status ?? {};
