@@ -8,6 +8,7 @@ import { leadership } from './regressions/leadership.ts';
 import { minute } from './regressions/parts.ts';
 import { requests } from './regressions/requests.ts';
 import { restarts } from './regressions/restarts.ts';
+import { rollouts } from './regressions/rollouts.ts';
 import { tracking } from './regressions/tracking.ts';
 import { runPlan } from './run/run.ts';
 import { Story } from './story.ts';
@@ -34,6 +35,7 @@ describe('what simulations have found', () => {
     ...tracking,
     ...leadership,
     ...requests,
+    ...rollouts,
   ]) {
     it(`stays mended: ${sentence} (${promise})`, async () => {
       const story = new Story(startsAt);

@@ -75,6 +75,33 @@ describe('R3, one owner first', () => {
     assert.equal(isBroken({ next: 'starts', template: 'earlier' }), false);
   });
 
+  it('waits for no owner whose template a user has taken back', () => {
+    const workload = (name: string, value?: string) => {
+      const annotations = value === undefined ? {} : { 'k8spatterns.io/restarted-for.w': value };
+      const { spec, ...rest } = set(name);
+      return {
+        ...rest,
+        spec: { ...spec, template: { metadata: { annotations }, spec: { containers: [] } } },
+      };
+    };
+    const isBrokenAfter = (by: string) => {
+      const made = new HandMade(['R3']);
+      for (const name of ['one', 'two']) {
+        made.change('statefulsets', workload(name), 'ADDED', 'alice').change('pods', podOf(name, 0, 'ready'));
+      }
+      made.change('configwatchers', watcher('w', restarting), 'ADDED', 'alice').pass(edited);
+      const change = (name: string) => {
+        const { spec } = workload(name, 'one');
+        return made.request('patch', 'statefulsets', name, { body: JSON.stringify({ spec }) });
+      };
+      change('one').change('statefulsets', workload('one', 'one'), 'MODIFIED', 'replica-0').pass(second);
+      made.change('statefulsets', workload('one'), 'MODIFIED', by).pass(second);
+      return change('two').broken.includes('R3 canary');
+    };
+    assert.equal(isBrokenAfter('alice'), false);
+    assert.equal(isBrokenAfter('replica-0'), true);
+  });
+
   it('is kept where Pods of the first one were down before, and as many are now that do not start', () => {
     assert.equal(isBroken({ third: ['crashes', 'ready'], next: 'crashes' }), false);
     assert.equal(isBroken({ third: ['crashes', 'ready'], next: 'starts' }), true);

@@ -223,6 +223,15 @@ function cannotStart({ status }: Pod): boolean {
   return crashes || isHomeless === true;
 }
 
+/** Whether this change by a user takes the value out of the template again. */
+function takesBack({ object, previous, by }: ChangeEntry, value: string): boolean {
+  const has = (workload: KubernetesObject | undefined) =>
+    Object.values((workload as Workload | undefined)?.spec?.template?.metadata?.annotations ?? {}).includes(
+      value,
+    );
+  return by?.replica === undefined && has(previous) && !has(object);
+}
+
 /** Some of its Pods were down before, its new ones do not start either, and it lacks nothing: it can show nothing. */
 function isAsBefore(history: History, { pod, since, ready }: Touched): boolean {
   const owner = ownerOf(history, pod);
@@ -270,6 +279,14 @@ export const oneOwnerFirst: NamedPromise = {
     /** By restart and uid of the owner. */
     const touched = new Map<string, Map<string, Touched>>();
     return {
+      // With the template of before it shows nothing more, and what it lacks comes back.
+      change(change) {
+        const { uid = '' } = change.object.metadata;
+        for (const [id, owners] of touched) {
+          if (owners.has(uid) && takesBack(change, id.slice(id.indexOf(' ') + 1))) owners.delete(uid);
+        }
+        return undefined;
+      },
       request(request): Found {
         const begun = evicts(history, request) ?? rollsOut(history, request);
         const run = withCanary(begun?.run);

@@ -1,16 +1,5 @@
 /** Leadership: what simulations have found about replicas that lead, stand by, no longer lead, or work side by side. */
-import {
-  app,
-  askingApp,
-  askNoMore,
-  at,
-  edit,
-  minute,
-  owner,
-  pod,
-  podMeets,
-  type Regression,
-} from './parts.ts';
+import { askingApp, askNoMore, at, minute, pod, podMeets, type Regression } from './parts.ts';
 
 export const leadership: readonly Regression[] = [
   {
@@ -189,64 +178,6 @@ export const leadership: readonly Regression[] = [
         { at: 120_599, fault: 'server-down', server: 0, for: 18_876 },
         { at: 121_636, fault: 'half-open', replica: 1 },
         { at: 122_380, fault: 'server-down', server: 1, for: 3244 },
-      ],
-    },
-  },
-  {
-    sentence:
-      'of two active replicas one changed the template of a Deployment, and the other one changed it again after a user had taken the change back',
-    promise: 'S7',
-    plan: {
-      ...{ seed: 'row', duration: 5 * minute, replicas: 2, election: false },
-      deeds: [
-        owner('deployments', 'web', 'app', { replicas: 1 }),
-        ...app({ strategy: { type: 'RolloutRestart' }, debounce: { quiet: '10s' } }).filter(
-          (deed) => deed.do === 'create' && deed.resource !== 'daemonsets',
-        ),
-        edit(113_000, { message: 'a-bad-one' }),
-        {
-          ...{ at: 128_000, do: 'patch', resource: 'deployments', name: 'web' },
-          body: {
-            spec: { template: { metadata: { annotations: { 'k8spatterns.io/restarted-for.app': null } } } },
-          },
-        },
-        edit(150_000, { message: 'two' }),
-      ],
-    },
-  },
-  {
-    sentence:
-      'a template that a user had taken back while no operator ran was changed again, though status could have told of it',
-    promise: 'S7',
-    plan: {
-      ...{ seed: 'row', duration: 5 * minute, replicas: 1, election: false },
-      deeds: [
-        owner('deployments', 'web', 'app', { replicas: 1 }),
-        ...app({ strategy: { type: 'RolloutRestart' }, debounce: { quiet: '10s' } }).filter(
-          (deed) => deed.do === 'create' && deed.resource !== 'daemonsets',
-        ),
-        edit(113_000, { message: 'a-bad-one' }),
-        {
-          ...{ at: 128_000, do: 'patch', resource: 'deployments', name: 'web' },
-          body: {
-            spec: { template: { metadata: { annotations: { 'k8spatterns.io/restarted-for.app': null } } } },
-          },
-        },
-        edit(200_000, { message: 'two' }),
-      ],
-      faults: [{ at: 126_000, fault: 'kill', replica: 0, for: 20_000 }],
-    },
-  },
-  {
-    sentence:
-      'of two active replicas one took the template that the other had changed since for one that a user had taken back, and went on with the next owner',
-    promise: 'R3',
-    plan: {
-      ...{ seed: 'row', duration: 5 * minute, replicas: 2, servers: 2, election: false },
-      deeds: [
-        owner('deployments', 'web', 'app', { replicas: 5 }),
-        ...app({ strategy: { type: 'RolloutRestart' }, debounce: { quiet: '10s' } }),
-        edit(150_000, { message: 'two' }),
       ],
     },
   },

@@ -1,0 +1,83 @@
+/** Rollouts: what simulations have found about templates that a restart changes. */
+import type { Deed } from '../plan/plan.ts';
+import { app, edit, minute, owner, type Regression } from './parts.ts';
+
+/** A watcher of all owners of the app, without its DaemonSet. */
+const rolledOut: readonly Deed[] = app({
+  strategy: { type: 'RolloutRestart' },
+  debounce: { quiet: '10s' },
+}).filter((deed) => deed.do === 'create' && deed.resource !== 'daemonsets');
+
+function patchDeployment(when: number, name: string, spec: object): Deed {
+  return { at: when, do: 'patch', resource: 'deployments', name, body: { spec } };
+}
+
+/** A user removes what the restart has written into the template. */
+function takeBack(when: number, name: string): Deed {
+  const annotations = { 'k8spatterns.io/restarted-for.app': null };
+  return patchDeployment(when, name, { template: { metadata: { annotations } } });
+}
+
+export const rollouts: readonly Regression[] = [
+  {
+    sentence:
+      'of two active replicas one changed the template of a Deployment, and the other one changed it again after a user had taken the change back',
+    promise: 'S7',
+    plan: {
+      ...{ seed: 'row', duration: 5 * minute, replicas: 2, election: false },
+      deeds: [
+        owner('deployments', 'web', 'app', { replicas: 1 }),
+        ...rolledOut,
+        edit(113_000, { message: 'a-bad-one' }),
+        takeBack(128_000, 'web'),
+        edit(150_000, { message: 'two' }),
+      ],
+    },
+  },
+  {
+    sentence:
+      'a template that a user had taken back while no operator ran was changed again, though status could have told of it',
+    promise: 'S7',
+    plan: {
+      ...{ seed: 'row', duration: 5 * minute, replicas: 1, election: false },
+      deeds: [
+        owner('deployments', 'web', 'app', { replicas: 1 }),
+        ...rolledOut,
+        edit(113_000, { message: 'a-bad-one' }),
+        takeBack(128_000, 'web'),
+        edit(200_000, { message: 'two' }),
+      ],
+      faults: [{ at: 126_000, fault: 'kill', replica: 0, for: 20_000 }],
+    },
+  },
+  {
+    sentence:
+      'of two active replicas one took the template that the other had changed since for one that a user had taken back, and went on with the next owner',
+    promise: 'R3',
+    plan: {
+      ...{ seed: 'row', duration: 5 * minute, replicas: 2, servers: 2, election: false },
+      deeds: [
+        owner('deployments', 'web', 'app', { replicas: 5 }),
+        ...app({ strategy: { type: 'RolloutRestart' }, debounce: { quiet: '10s' } }),
+        edit(150_000, { message: 'two' }),
+      ],
+    },
+  },
+  {
+    sentence:
+      'a mistake of the promise: an owner was to show that a content works although a user had taken its template back, so that the next one could not begin',
+    promise: 'R3',
+    plan: {
+      ...{ seed: 'row', duration: 5 * minute },
+      deeds: [
+        owner('deployments', 'one', 'app', { replicas: 1 }),
+        owner('deployments', 'two', 'app', { replicas: 1 }),
+        ...rolledOut,
+        patchDeployment(30_000, 'two', { paused: true }),
+        edit(113_000, { message: 'a-bad-one' }),
+        takeBack(128_000, 'one'),
+        patchDeployment(171_000, 'two', { paused: false }),
+      ],
+    },
+  },
+];
