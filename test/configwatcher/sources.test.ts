@@ -292,11 +292,20 @@ describe('an optional source that is not there while another one is edited', () 
     const edited = decided({ ...facts, sources: [newContent, applied2Extra] });
     const begun = decided({ ...afterwards(facts, edited, 5000), sources: [newContent, gone] });
     assert.equal(begun.actions.length, 1);
-    const runs = decided({ ...afterwards(facts, begun, 5100), sources: [newContent, gone] });
     assert.deepEqual(
-      runs.state.sources.map(({ pendingHash }) => pendingHash),
+      begun.state.sources.map(({ pendingHash }) => pendingHash),
       [newContent.hash, gone.hash],
     );
+  });
+
+  it('is another content, too, where it goes while an edit in mid-restart waits', () => {
+    const spec = withExtra({ debounce: { quiet: '0s' } });
+    const running = decided({ ...facts, spec, sources: [newContent, applied2Extra] });
+    const next = { ...facts, spec, sources: [newestContent, applied2Extra] };
+    const edited = decided({ ...next, ...afterwards(next, running, 1000) });
+    assert.equal(edited.state.pending?.reason, 'Cooldown');
+    const { state } = decided({ ...afterwards(next, edited, 1000), sources: [newestContent, gone] });
+    assert.equal(state.sources[1]?.pendingHash, gone.hash);
   });
 
   it('is read first, where a restart is to go on without it', () => {
@@ -352,6 +361,51 @@ describe('an optional source that is not there while another one is edited', () 
     const edited = decided({ ...facts, sources: [newContent, gone] });
     const back = decided({ ...afterwards(facts, edited, 100), sources: [oldContent, gone] });
     assert.deepEqual([back.state.pending, back.state.sources], [undefined, applied2.sources]);
+  });
+});
+
+describe('an optional source that goes while its own edit is owed', () => {
+  const [one, two, gone] = [of(optional, { a: '1' }), of(optional, { a: '2' }), of(optional, undefined)];
+  const facts = { spec: withExtra(), pods: several(1), owners: ownedBy(1) };
+  const before = applied([oldContent, one]);
+  const atOnce = { ...facts, spec: withExtra({ debounce: { quiet: '0s' } }) };
+
+  it('takes the edit along before the restart: no Pod is restarted, and its return counts', () => {
+    for (const [was, wasThere] of [
+      [before, two],
+      [applied([oldContent, gone]), one],
+    ] as const) {
+      const edited = decided({ ...facts, state: was, sources: [oldContent, wasThere] });
+      const then = decided({ ...afterwards(facts, edited, 1000), sources: [oldContent, gone] });
+      assert.deepEqual([then.state.pending, then.state.sources, then.actions], [undefined, was.sources, []]);
+      assert.equal(pendingAfter({ ...facts, state: then.state, sources: [oldContent, wasThere] }), true);
+    }
+  });
+
+  it('restarts the Pods that were made with the edit, and no others', () => {
+    const edited = decided({ ...facts, state: before, sources: [oldContent, two] });
+    const pods = [...several(1), pod({ name: 'new', uid: 'new', created: now + 1000 })];
+    const then = decided({ ...afterwards(facts, edited, 1500), pods, sources: [oldContent, gone] });
+    const { actions } = decided({ ...afterwards(facts, then, 60_000), pods, sources: [oldContent, gone] });
+    assert.deepEqual(
+      actions.map((action) => 'pod' in action && action.pod.name),
+      ['new'],
+    );
+  });
+
+  it('is missed by the Pods that a running restart makes: whatever it holds, its return is a change', () => {
+    const running = decided({ ...atOnce, state: before, sources: [oldContent, two] });
+    assert.equal(running.actions.length, 1);
+    const then = decided({ ...afterwards(atOnce, running, 1000), sources: [oldContent, gone] });
+    assert.deepEqual([then.edits, then.state.sources[1]?.pendingHash], [0, gone.hash]);
+    const made = [pod({ created: now + 5000, stableSince: now + 6000 })];
+    const next = { ...afterwards(atOnce, then, 20_000), pods: made };
+    const done = decided({ ...next, sources: [oldContent, gone] });
+    assert.deepEqual([done.state.pending, done.state.sources[1]?.hash], [undefined, gone.hash]);
+    for (const back of [one, two]) {
+      const then = { ...afterwards(next, done, 60_000), sources: [oldContent, back] };
+      assert.notEqual(decided(then).state.pending, undefined);
+    }
   });
 });
 

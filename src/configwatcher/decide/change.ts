@@ -228,7 +228,7 @@ function settled({ known }: Comparison): Pick<WatcherState, 'sources'> & { reado
  * With the contents of now, which are to be applied, in the place of those recorded before. One that is back at the
  * applied content stays marked: Pods made in between may have another one, whatever the spec names next.
  */
-function recorded({ known, wanted }: Comparison): SourceHash[] {
+export function recorded({ known, wanted }: Comparison): SourceHash[] {
   return known.map((entry, index) => {
     const { pendingHash: before, ...rest } = entry;
     const hash = wanted[index]?.hash ?? entry.hash;

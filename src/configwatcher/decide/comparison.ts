@@ -44,16 +44,22 @@ function isComparable(content: SourceContent, entry: SourceHash): boolean {
 
 /**
  * The hash that counts for a source now; undefined for a required one that was never seen. An absent source
- * keeps the one that was recorded, unless its deletion is to restart Pods.
+ * keeps the one that was recorded, unless its deletion is to restart Pods. An optional one takes a change of its own along
+ * whose restart has not begun: Pods that are made now start without it, whatever it had become.
  */
 function effectiveHash(
   content: SourceContent,
   entry: SourceHash | undefined,
-  restartOnDelete: boolean,
+  { restartOnDelete }: WatcherSpec,
+  { pending }: WatcherState,
 ): string | undefined {
-  if (content.present) return content.hash;
-  if (!entry) return content.source.optional ? content.hash : undefined;
-  return restartOnDelete ? content.hash : recordedHash(entry);
+  const { hash, present, source } = content;
+  if (present) return hash;
+  if (!entry) return source.optional ? hash : undefined;
+  if (restartOnDelete) return hash;
+  const recorded = recordedHash(entry);
+  const waits = pending === undefined || !isRunning(pending);
+  return source.optional && waits && recorded !== hash ? entry.hash : recorded;
 }
 
 /** Its deletion alone restarts nothing. */
@@ -105,10 +111,14 @@ export function compare(
 ): Comparison {
   const found = contents.flatMap((content) => {
     const entry = entryFor(content, state);
-    const hash = effectiveHash(content, entry, spec.restartOnDelete);
+    const hash = effectiveHash(content, entry, spec, state);
     return hash === undefined ? [] : { content, entry, hash };
   });
-  const isOwed = found.some(({ content, entry, hash }) => content.present && entry && entry.hash !== hash);
+  // Also of one that has gone since: not of one that is marked below.
+  const isOwed = found.some(({ content, entry, hash }) => {
+    const isContent = content.present || (isPassedOver(content, spec) && hash !== content.hash);
+    return entry && entry.hash !== hash && isContent;
+  });
   const edited = found.filter(({ content, entry, hash }) => {
     return entry !== undefined && (recordedHash(entry) !== hash || content.unrecorded !== undefined);
   });
@@ -116,8 +126,8 @@ export function compare(
   // The Pods that a restart for another source makes start without one that is not there: when it comes back, it is
   // another content for them, whatever it holds.
   const isMarked = isOwed && (isEdit || state.pending !== undefined);
-  // Where it is back before the restart begins, nothing has happened.
-  const isKept = isMarked && !isEdit && state.pending !== undefined && isRunning(state.pending);
+  // Where it is back before the first Pod has gone, nothing has happened.
+  const isKept = isMarked && !isEdit && state.pending?.started !== undefined;
   const counted = found.map((one) => {
     const { content, entry } = one;
     if (!entry || !isPassedOver(content, spec)) return one;
@@ -132,7 +142,8 @@ export function compare(
       return isKept && recordedHash(entry) !== hash ? { ...owed, pendingHash: hash } : owed;
     }),
     owes: found.some(({ content, entry }) => {
-      return entry && owedFor(content, entry).pendingHash !== undefined && !isPassedOver(content, spec);
+      const owed = entry && owedFor(content, entry).pendingHash;
+      return owed !== undefined && (owed !== content.hash || !isPassedOver(content, spec));
     }),
     changed: counted
       .filter(({ entry, hash }) => entry && entry.hash !== hash)

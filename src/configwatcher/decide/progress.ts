@@ -19,6 +19,7 @@ import { given, maxReverted, type Pending, type WatcherState } from '../facts/st
 import { rolloutAnnotation } from '../facts/workload.ts';
 import { changeId, combinedHash } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
+import { recorded } from './change.ts';
 import { areConfirmed, type Comparison } from './comparison.ts';
 import type { Action } from './decision.ts';
 import { abandonedPods } from './left-out.ts';
@@ -119,6 +120,8 @@ function start(situation: Situation, pods: readonly PodFacts[], cutoff: number |
     state: {
       // A change that finds no Pod to restart is no restart, and nothing has to cool down.
       ...(sorted.stale.length > 0 ? withCooldown(state, cooldownAfter(spec, state, pending, now)) : state),
+      // The first Pods go with this very write: what they start without is known from now on.
+      sources: recorded(comparison),
       lastRestart: {
         id: changeId(pending.hash, pending.since),
         start: now,
