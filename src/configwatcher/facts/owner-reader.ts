@@ -8,6 +8,7 @@ import { controllerOf, type OwnerReference, type Resource } from '../../kubernet
 import type { LabelSelector } from '../../kubernetes/selector.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import { selects } from '../plan/selector.ts';
+import { withLeftBehind } from './left-behind.ts';
 import { ifFound, withRight } from './missing-right.ts';
 import type { OwnerFacts } from './observed.ts';
 import { ageOf, behindGoodFor, goodFor, isRecent, maxAgeMs } from './owner-age.ts';
@@ -103,7 +104,7 @@ export class OwnerReader {
       const reference = present.has(place.uid) ? undefined : referenceOf(place);
       if (reference) found.set(place.uid, await this.#factsOf(reference, aged, parents));
     }
-    return found;
+    return withLeftBehind(found, request.places);
   }
 
   /** A ReplicaSet seen first may be of a rollout that its Deployment, as it is remembered, has not begun. */

@@ -73,6 +73,21 @@ describe('a content that has broken Pods', () => {
     assert.deepEqual([isDone, stalled], [true, []]);
   });
 
+  it('stands where the owner is deleted and leaves its Pods behind, for the next one to adopt', () => {
+    const db = { ...webapp, kind: 'StatefulSet', name: 'db' };
+    const owners = new Map<string, OwnerFacts>([
+      [db.uid, { reference: db, makesSelectedPods: false, isGone: true }],
+      ['other', { reference: { ...webapp, uid: 'other' }, wanted: 1, makesSelectedPods: true }],
+    ]);
+    const { controller, ...orphan } = pod({ ...fresh, name: 'db-0', revision: 'r1', ready: false });
+    const { batch, stalled } = plan({
+      ...{ record: { ...record, owners: [{ ...owner, name: 'StatefulSet/db' }] }, owners, proven: true },
+      places: [{ ...place, kind: 'StatefulSet', name: 'db', uid: db.uid }],
+      pods: [orphan, pod({ controller: { ...webapp, uid: 'other' } })],
+    });
+    assert.deepEqual([batch, stalled[0]?.because], [[], 'NewPodsNotAvailable']);
+  });
+
   it('is judged by the new Pods of the owner that is made again under its name', () => {
     const reference = { ...gone.reference, uid: 'second-uid' };
     const owners = new Map<string, OwnerFacts>([

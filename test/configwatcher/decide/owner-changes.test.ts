@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConfigWatcherSpec } from '../../../src/api/configwatcher.generated.ts';
 import type { Steps } from '../../../src/configwatcher/decide/decision.ts';
+import { withLeftBehind } from '../../../src/configwatcher/facts/left-behind.ts';
 import type { Observed, OwnerFacts } from '../../../src/configwatcher/facts/observed.ts';
 import type { PodFacts } from '../../../src/configwatcher/facts/pod-facts.ts';
+import { maxReverted } from '../../../src/configwatcher/facts/state.ts';
 import type { OwnerReference } from '../../../src/kubernetes/objects.ts';
 import {
   afterwards,
@@ -16,6 +18,7 @@ import {
   several,
   specOf,
 } from '../../fixtures/configwatcher.ts';
+import { plan } from '../../fixtures/restart-plan.ts';
 
 const minute = 60_000;
 
@@ -104,6 +107,38 @@ describe('a StatefulSet that is deleted in the middle of its restart and leaves 
   });
 });
 
+describe('a Deployment that is deleted in the middle of its restart and leaves its ReplicaSet behind', () => {
+  it('keeps its place until its Pods are back, and leaves it to the next one of its name', () => {
+    const set = reference('ReplicaSet', 'web-7d4');
+    const [web, again] = [reference('Deployment', 'web'), reference('Deployment', 'web', 'second')];
+    const pods = [pod({ name: 'old', controller: { ...set, controller: true } })];
+    const before = { spec: spec(), sources: [newContent], pods, owners: owned(set.uid, { reference: web }) };
+    const first = decided({ ...before, owners: owned(set.uid, { reference: web, wanted: 1 }) });
+    assert.deepEqual(names(first), ['old']);
+    const starts = [
+      pod({ name: 'new', controller: { ...set, controller: true }, created: now + 1000, ready: false }),
+    ];
+    const gone = { reference: web, makesSelectedPods: false, isGone: true as const };
+    const places = first.state.pending?.owners ?? [];
+    const read = new Map<string, OwnerFacts>([
+      ...owned(set.uid, { reference: set, wanted: 1 }),
+      [web.uid, gone],
+    ]);
+    const left = { ...before, pods: starts, owners: withLeftBehind(read, places) };
+    const waits = decided(afterwards(left, first, 8000));
+    assert.deepEqual([reason(waits), waits.state.pending?.owners], ['InProgress', places]);
+    const adopted = new Map<string, OwnerFacts>([
+      ...owned(set.uid, { reference: again, wanted: 1 }),
+      [web.uid, gone],
+    ]);
+    const next = decided({ ...afterwards(left, waits, 20_000), owners: withLeftBehind(adopted, places) });
+    assert.deepEqual(
+      next.state.pending?.owners?.map(({ uid, kind }) => [uid, kind]),
+      [[again.uid, 'Deployment']],
+    );
+  });
+});
+
 describe('a ReplicaSet that a Deployment adopts in the middle of its restart', () => {
   it('leaves its place to that', () => {
     const set = reference('ReplicaSet', 'web-7d4');
@@ -152,5 +187,27 @@ describe('an owner that has room for some of its Pods only', () => {
       [6],
     );
     assert.notDeepEqual(names(next), []);
+  });
+});
+
+describe('owners whose templates a user has taken back', () => {
+  it('stay known to the next process, however many they are', () => {
+    const uids = Array.from({ length: 12 }, (_, index) => `web-${index}`);
+    const references = uids.map((uid) => reference('Deployment', uid));
+    const places = references.map((owner) => ({ ...owner, wanted: 1, available: 1, templateChanged: true }));
+    const facts = {
+      spec: { strategy: { type: 'RolloutRestart' as const } },
+      pods: references.map((owner) => pod({ controller: { ...owner, controller: true } })),
+      owners: new Map(
+        references.map((owner) => [
+          owner.uid,
+          { reference: owner, wanted: 1, makesSelectedPods: true, rollout: {} },
+        ]),
+      ),
+    };
+    const first = plan({ ...facts, places });
+    const next = plan({ ...facts, places: first.places, reverted: first.reverted.slice(0, maxReverted) });
+    assert.deepEqual([first.rollouts, next.rollouts], [[], []]);
+    assert.equal(next.stalled.length, 12);
   });
 });
