@@ -3,6 +3,7 @@
  */
 import { configMaps, pods } from '../../kubernetes/objects.ts';
 import { servedDefinitions } from './custom/definitions.ts';
+import { forbiddenValue } from './failure.ts';
 import { equalJson, isJsonObject, type JsonObject } from './json-value.ts';
 import { defaultedTemplateSpec } from './pod-defaults.ts';
 import { podStrategy } from './pods.ts';
@@ -39,6 +40,17 @@ function workloadStrategy(fields: (spec: JsonObject) => JsonObject): Strategy {
     },
   };
 }
+
+/** A ConfigMap or a Secret: once it is immutable its data stay as they are, and it stays immutable. */
+const sourceStrategy: Strategy = {
+  validate(object, old) {
+    const [before, after] = [old ?? {}, object] as unknown as readonly [JsonObject, JsonObject];
+    if (before.immutable !== true) return [];
+    return ['immutable', 'data', 'binaryData']
+      .filter((field) => !equalJson(before[field], after[field]))
+      .map((field) => forbiddenValue(field, 'field is immutable when `immutable` is set'));
+  },
+};
 
 function templateOf(template: unknown): unknown {
   if (!isJsonObject(template) || !isJsonObject(template.spec)) return template;
@@ -136,8 +148,11 @@ export const clusterResources: readonly ServedResource[] = [
   servedDefinitions,
   servedPods,
   servedNamespaces,
-  { ...configMaps, ...data },
-  { ...core, ...data, plural: 'secrets', kind: 'Secret', selectableFields: ['type'] },
+  { ...configMaps, ...data, strategy: sourceStrategy },
+  {
+    ...{ ...core, ...data, plural: 'secrets', kind: 'Secret', selectableFields: ['type'] },
+    strategy: sourceStrategy,
+  },
   { ...core, ...data, plural: 'serviceaccounts', kind: 'ServiceAccount', returnsDeleted: true },
   {
     ...core,

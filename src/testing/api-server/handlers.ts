@@ -16,13 +16,13 @@ import type { Change, Etcd } from './etcd.ts';
 import { Failure } from './failure.ts';
 import { Reads } from './reads.ts';
 import { Registry } from './registry.ts';
-import { Rights } from './rights.ts';
+import { type Attributes, accessReviews, Rights } from './rights.ts';
 import type { Router, Target } from './route.ts';
 import type { ServedResource } from './served-resource.ts';
 import { Subresources } from './subresources.ts';
 import { timeLimitOf } from './time-limit.ts';
 import type { WatchCache } from './watch-cache.ts';
-import { type Result, Writes } from './writes.ts';
+import { objectBody, type Result, Writes } from './writes.ts';
 
 export interface HandlersOptions {
   readonly etcd: Etcd;
@@ -32,6 +32,11 @@ export interface HandlersOptions {
   readonly router: Router;
   /** Called when a custom resource is served no more. */
   readonly onGone: (resource: ServedResource) => void;
+}
+
+interface AccessReviewSpec {
+  readonly user?: string;
+  readonly resourceAttributes?: Partial<Attributes>;
 }
 
 const noWaits: ReadonlyMap<string, number> = new Map();
@@ -78,7 +83,12 @@ export class Handlers {
 
   /** @throws Failure 403, where RBAC is served. */
   assertMay(request: ApiRequest): void {
-    if (this.#router.find('rbac.authorization.k8s.io', 'v1', 'clusterroles')) this.#rights.assertMay(request);
+    if (this.#hasRights) this.#rights.assertMay(request);
+  }
+
+  /** Elsewhere all users have all rights. */
+  get #hasRights(): boolean {
+    return this.#router.find('rbac.authorization.k8s.io', 'v1', 'clusterroles') !== undefined;
   }
 
   /**
@@ -104,7 +114,9 @@ export class Handlers {
       case 'GET':
         return { code: 200, body: this.#reads[target.name === '' ? 'list' : 'get'](request, target) };
       case 'POST':
-        return this.#writes.create(request, target);
+        return resource.kind === accessReviews.kind
+          ? this.#answerReview(request)
+          : this.#writes.create(request, target);
       case 'PUT':
         return this.#writes.update(request, target);
       case 'PATCH':
@@ -120,6 +132,13 @@ export class Handlers {
           'the server does not allow this method on the requested resource',
         );
     }
+  }
+
+  #answerReview(request: ApiRequest): Result {
+    const review = objectBody(request);
+    const { user = '', resourceAttributes = {} } = review.spec as AccessReviewSpec;
+    const allowed = !this.#hasRights || this.#rights.allows(user, resourceAttributes);
+    return { code: 201, body: JSON.stringify({ ...review, status: { allowed } }) };
   }
 
   #deleteCollection(request: ApiRequest, target: Target): Result {

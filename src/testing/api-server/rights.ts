@@ -29,6 +29,12 @@ const servedRights = {
   },
 } as const satisfies Readonly<Record<string, ServedResource>>;
 
+/** Answered by {@link Rights}, and kept nowhere. */
+export const accessReviews: ServedResource = {
+  ...{ group: 'authorization.k8s.io', version: 'v1', namespaced: true, generation: false },
+  ...{ plural: 'localsubjectaccessreviews', kind: 'LocalSubjectAccessReview' },
+};
+
 /** Where these are served, all users but the cluster's own components need rights; elsewhere all users have all rights. */
 export const rightsResources: readonly ServedResource[] = Object.values(servedRights);
 
@@ -53,7 +59,7 @@ interface Binding extends KubernetesObject {
 }
 
 /** What a user wants to do. */
-interface Attributes {
+export interface Attributes {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
@@ -91,6 +97,12 @@ export class Rights {
       this.#decisions.set(key, refusal);
     }
     if (refusal !== null) throw refusal;
+  }
+
+  /** Whether a user may do what an access review asks about. */
+  allows(user: string, asked: Partial<Attributes>): boolean {
+    const nothing = { verb: '', group: '', resource: '', subresource: '', namespace: '', name: '' };
+    return isSuperuser(user) || this.#allows(user, { ...nothing, ...asked });
   }
 
   #decide(request: ApiRequest, selector: string): Failure | null {
