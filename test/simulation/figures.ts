@@ -1,5 +1,6 @@
 /** Figures: what many runs come to, and the table of states and faults that they have reached. */
 import type { Exercise } from './history.ts';
+import type { FaultPlan } from './plan/plan.ts';
 import { grantedRights } from './rights.ts';
 import type { RunResult } from './run/run.ts';
 import { states } from './states.ts';
@@ -131,29 +132,18 @@ function digitOf(count: number): string {
 /** All states that an object may be in. */
 const expectedStates = states.map(({ row }) => row);
 
-/** All kinds of faults of a plan. */
-const expectedFaults = [
-  ...['no fault', 'kill', 'terminate', 'sigstop', 'suspend', 'clock-step', 'partition', 'reset', 'half-open'],
-  ...[
-    'bad-network',
-    'kill-at-write',
-    'write-meets',
-    'send-meets',
-    'refuse',
-    'watch-meets',
-    'stale-cache',
-    'slow-cache',
-  ],
-  ...[
-    'server-down',
-    'compact',
-    'close-watches',
-    'lease-deleted',
-    'lease-stolen',
-    'crd-removed',
-    'node-clock',
-    'node-off',
-  ],
-];
+/** All kinds of faults of a plan; one that is aimed is of the kind that strikes. */
+const faultKinds: Readonly<Record<Exclude<FaultPlan['fault'], 'aimed'>, true>> = {
+  ...{ kill: true, terminate: true, sigstop: true, suspend: true, 'clock-step': true },
+  ...{ partition: true, reset: true, 'half-open': true, 'bad-network': true },
+  ...{ 'kill-at-write': true, 'write-meets': true, 'send-meets': true, 'watch-meets': true },
+  ...{ refuse: true, 'pod-quota': true, restricted: true, seats: true },
+  ...{ 'stale-cache': true, 'slow-cache': true, 'server-down': true },
+  ...{ compact: true, 'close-watches': true, 'lease-deleted': true, 'lease-stolen': true },
+  ...{ 'crd-removed': true, 'namespace-deleted': true },
+  ...{ 'node-clock': true, 'node-off': true, drain: true },
+};
+
+export const expectedFaults: readonly string[] = ['no fault', ...Object.keys(faultKinds)];
 
 const expectedCells = expectedStates.flatMap((state) => expectedFaults.map((fault) => `${state} × ${fault}`));

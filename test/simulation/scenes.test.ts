@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Random } from '../../src/testing/random.ts';
+import { expectedFaults } from './figures.ts';
 import { atScenes } from './plan/at-scenes.ts';
 import { drawPlan } from './plan/draw-plan.ts';
-import type { Plan } from './plan/plan.ts';
+import { drawScenes } from './plan/draw-scenes.ts';
+import type { Feature } from './plan/features.ts';
+import type { FaultPlan, Plan } from './plan/plan.ts';
 import type { SceneDraw } from './plan/scene.ts';
 import { watcherScenes } from './plan/watcher-scenes.ts';
 import { Run } from './run/run.ts';
@@ -40,6 +43,20 @@ describe('a scene', () => {
   it('is of a state that the table has', () => {
     const known = states.map(({ row }) => row);
     for (const row of Object.keys({ ...atScenes, ...watcherScenes })) assert.ok(known.includes(row), row);
+  });
+
+  it('meets faults of every kind', () => {
+    const runs = { moments: [], runs: [], replicas: 1, servers: 1, election: true };
+    const kinds = new Set(
+      Array.from({ length: 50 }, (_, seed) => {
+        const features: ReadonlySet<Feature> = new Set(['aimed', 'at']);
+        return drawScenes({ ...draw, ...runs, duration: 300_000, features, random: new Random(`${seed}`) });
+      }).flatMap(({ faults }) => faults.flatMap((one) => (one.fault === 'aimed' ? [one.strike.fault] : []))),
+    );
+    assert.deepEqual(
+      expectedFaults.filter((kind) => !kinds.has(kind as FaultPlan['fault'])),
+      ['no fault'],
+    );
   });
 
   it('is in every plan that aims faults at states, and in no other', () => {

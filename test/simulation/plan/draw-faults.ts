@@ -168,30 +168,29 @@ export const makers: Partial<Readonly<Record<Feature, Maker>>> = {
   aimed: (draw) => Array.from({ length: draw.random.pick([2, 4, 10]) }, () => aimedFaults(draw)).flat(),
   refuse: (draw) => {
     if (draw.runs.length > 0 && draw.random.chance(0.3)) return [refusedRecord(draw)];
-    if (draw.random.chance(0.2)) return [fewSeats(draw)];
     const [method, path] = draw.random.pick(writeKinds);
     const code = draw.random.pick([429, 500, 503] as const);
     return [
       { at: when(draw), fault: 'refuse', method, path, code, message: 'overloaded', for: span(draw.random) },
     ];
   },
+  seats: (draw) => [fewSeats(draw)],
   quota: (draw) => [
-    draw.random.chance(0.5)
-      ? refusal(draw, 403, 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7')
-      : {
-          ...{ at: when(draw), fault: 'pod-quota', room: draw.random.pick([0, 0, 1, 3]) },
-          for: span(draw.random),
-        },
+    refusal(draw, 403, 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7'),
   ],
-  'pod-security': (draw) => {
-    if (draw.random.chance(0.3)) return [{ at: when(draw), fault: 'restricted', for: span(draw.random) }];
-    // The second one names no cause that others share: each At tries for itself.
-    return [
-      draw.random.chance(0.5)
-        ? refusal(draw, 403, 'violates PodSecurity "restricted:latest": runAsNonRoot != true')
-        : refusal(draw, 422, 'Pod is invalid: spec.runtimeClassName: Invalid value: "absent": not found'),
-    ];
-  },
+  'pod-quota': (draw) => [
+    {
+      ...{ at: when(draw), fault: 'pod-quota', room: draw.random.pick([0, 0, 1, 3]) },
+      for: span(draw.random),
+    },
+  ],
+  // The second one names no cause that others share: each At tries for itself.
+  'pod-security': (draw) => [
+    draw.random.chance(0.5)
+      ? refusal(draw, 403, 'violates PodSecurity "restricted:latest": runAsNonRoot != true')
+      : refusal(draw, 422, 'Pod is invalid: spec.runtimeClassName: Invalid value: "absent": not found'),
+  ],
+  restricted: (draw) => [{ at: when(draw), fault: 'restricted', for: span(draw.random) }],
   'webhook-down': (draw) => [
     refusal(
       draw,

@@ -23,12 +23,15 @@ const rarest = [
   ...['ConfigWatcher RolloutInProgress', 'ConfigWatcher Stalled'],
 ];
 
+/** After these there is no object for the others. */
+const lethal = ['crd', 'namespace'] as const;
+
 /** What strikes: one feature for each kind of fault. */
 const striking: readonly Feature[] = [
   ...(['kill', 'terminate', 'sigstop', 'suspend-machine', 'clock-step', 'partition', 'reset'] as const),
   ...(['half-open', 'bad-network', 'kill-at-write', 'write-meets', 'send-meets', 'refuse'] as const),
   ...(['watch-meets', 'stale-cache', 'slow-cache', 'server-down', 'compact', 'close-watches'] as const),
-  ...(['node-loss', 'node-clock', 'crd'] as const),
+  ...(['node-loss', 'node-clock', 'drain', 'seats', 'pod-quota', 'restricted', ...lethal] as const),
 ];
 
 interface Kind {
@@ -105,8 +108,8 @@ function drawStrike(draw: StrikeDraw): Trouble {
   const { kind, row, scene, feature, index, own, name, begin } = draw;
   const { from, until = sceneLength } = scene;
   const { random } = own;
-  // Without its CRD there is no object for the others.
-  const at = feature === 'crd' ? begin + until - 1000 : begin + from + random.integer(until - from - 1000);
+  const isLethal = lethal.some((one) => one === feature);
+  const at = begin + (isLethal ? until - 1000 : from + random.integer(until - from - 1000));
   const isWrite = feature === 'write-meets' || feature === 'send-meets' || feature === 'kill-at-write';
   const edit = isWrite
     ? { spec: kind.idleEdit(index) }
