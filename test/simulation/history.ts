@@ -3,6 +3,7 @@
  * it comes and keep no more than they need, so that a history of simulated days fits into memory.
  */
 import type { KubernetesObject, Pod } from '../../src/kubernetes/objects.ts';
+import { Authors } from './authors.ts';
 import type { Entry, EntryOf, SeenEntry } from './entry.ts';
 import { Objects } from './objects.ts';
 import { Runs } from './runs.ts';
@@ -112,6 +113,7 @@ export class History {
   time = 0;
   readonly objects = new Objects();
   readonly runs = new Runs();
+  readonly authors = new Authors();
   readonly watchers: Watchers;
   readonly replicas = new Map<string, Replica>();
   /** Those that last, by id. */
@@ -200,6 +202,7 @@ export class History {
         // Its own writes are no reason for others.
         if (entry.by?.replica === undefined) this.busyAt = entry.time;
         this.runs.change(entry);
+        this.authors.change(entry);
         this.watchers.change(entry);
         break;
       case 'seen':

@@ -21,6 +21,8 @@ const patches = [
   'annotation-controller/rule_patch.yaml',
   'annotated-workloads/rule_patch.yaml',
   'secret-access/hash_key_patch.yaml',
+  'author-check/rule_patch.yaml',
+  'author-check/read_patch.yaml',
 ];
 
 let known: ReadonlySet<string> | undefined;

@@ -20,7 +20,7 @@ const draw: Omit<SceneDraw, 'random'> = {
 
 function planOf(parts: Pick<Plan, 'deeds' | 'faults'>): Plan {
   return {
-    ...{ seed: 'scene', duration, replicas: 1, election: false, servers: 1, features: [] },
+    ...{ seed: 'scene', duration, replicas: 1, election: false, servers: 1, features: ['at-author'] },
     ...{ clocks: [{ skew: 0, drift: 0 }], ...parts },
   };
 }

@@ -19,6 +19,7 @@ export const states: readonly ExpectedState[] = [
     PodRejected: 'at',
     PodNameConflict: 'at-stranger',
     CreateFailed: 'at',
+    NotAuthorized: 'at-author',
     InvalidCommand: 'at-invalid',
   }),
   ...rows('At RUNNING', {

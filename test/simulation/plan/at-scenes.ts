@@ -1,18 +1,19 @@
 /** Scenes with Ats: how one gets into each of the states that few of them come to, or that do not last. */
 import { absentImage, commandCanary, createAt, longJob, strangerOf, tapeDrive } from './draw-ats.ts';
-import type { Deed, FaultPlan } from './plan.ts';
+import { byDeveloper, grant } from './draw-authors.ts';
+import type { Creation, Deed, FaultPlan } from './plan.ts';
 import type { SceneDraw, Scenes, Write } from './scene.ts';
 
 /** So long it takes at least until status says what a Pod waits for, with some time to spare, in ms. */
 const slowStart = 12_000;
 const createsPods: readonly Write[] = [['POST', '/pods']];
 
-function at(name: string, when: number, due: number, spec: object): Deed {
+function at(name: string, when: number, due: number, spec: object): Creation {
   return createAt(name, when, { ...longJob(due), ...spec });
 }
 
 /** One that falls due at once. */
-function now({ name, begin }: SceneDraw, spec: object): Deed {
+function now({ name, begin }: SceneDraw, spec: object): Creation {
   return at(name, begin, begin, spec);
 }
 
@@ -74,6 +75,16 @@ export const atScenes: Scenes = {
     deeds: [now(draw, {})],
     faults: [refused(draw, 500, 'Internal error occurred: failed calling webhook: connection refused')],
     ...{ from: 2500, until: 30_000, writes: createsPods },
+  }),
+  // In the end its author gets the right, or another one asks for something else.
+  'At PENDING NotAuthorized': (draw) => ({
+    deeds: [
+      byDeveloper(now(draw, {})),
+      draw.random.chance(0.5)
+        ? grant(draw.name, draw.end)
+        : edit(draw.name, draw.end, { command: `job ${commandCanary}` }),
+    ],
+    from: 1000,
   }),
   'At PENDING InvalidCommand': (draw) => ({
     deeds: [

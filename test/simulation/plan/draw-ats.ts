@@ -2,8 +2,9 @@
 import type { AtSpec } from '../../../src/api/at.generated.ts';
 import type { Random } from '../../../src/testing/random.ts';
 import { dueTimeOf } from '../schedule.ts';
+import { byDeveloper, grant, revoke } from './draw-authors.ts';
 import type { Feature } from './features.ts';
-import type { Deed } from './plan.ts';
+import type { Creation, Deed } from './plan.ts';
 
 export const namespace = 'shop';
 /** True time at the start of every run, epoch ms. */
@@ -134,11 +135,24 @@ function lifeOf(name: string, draw: Draw, crowdTime: number | undefined): Deed[]
       ? Math.max(born + 1, due - 1000 + random.integer(6000))
       : born + random.integer(Math.max(1, duration - born));
   const life: Life = { ...draw, name, crowdTime, born, due, later };
-  return [createAt(life.name, born, spec), ...editsOf(life, spec), ...endsOf(life), ...hostileDeeds(life)];
+  const creation = createAt(life.name, born, spec);
+  return [...askedFor(life, creation), ...editsOf(life, spec), ...endsOf(life), ...hostileDeeds(life)];
+}
+
+/** Who asks for it, and whether that user may create Pods. */
+function askedFor({ name, random, features, born, later }: Life, creation: Creation): Deed[] {
+  if (!features.has('at-author') || random.chance(0.4)) return [creation];
+  const rights = random.pick([
+    [],
+    [grant(name, later())],
+    [grant(name, born), revoke(name, later())],
+    [grant(name, 1), revoke(name, later()), grant(name, later())],
+  ]);
+  return [byDeveloper(creation), ...rights];
 }
 
 /** A user creates an At of this name. */
-export function createAt(name: string, at: number, spec: object): Deed {
+export function createAt(name: string, at: number, spec: object): Creation {
   const apiVersion = 'cnat.programming-kubernetes.info/v1alpha1';
   const object = { apiVersion, kind: 'At', metadata: { name, namespace }, spec };
   return { at, do: 'create', resource: 'ats', name, object };

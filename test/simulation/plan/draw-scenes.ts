@@ -21,7 +21,10 @@ const rarest = [
   ...['At PENDING CreateFailed', 'At PENDING PodRejected'],
   ...['ConfigWatcher Cooldown', 'ConfigWatcher EvictionBlocked', 'ConfigWatcher NewPodsNotAvailable'],
   ...['ConfigWatcher RolloutInProgress', 'ConfigWatcher Stalled'],
+  'At PENDING NotAuthorized',
 ];
+/** What a plan must have, because the operator runs with another option there. */
+const needed: Readonly<Record<string, Feature>> = { 'At PENDING NotAuthorized': 'at-author' };
 
 /** After these there is no object for the others. */
 const lethal = ['crd', 'namespace'] as const;
@@ -53,21 +56,21 @@ const watchers: Kind = {
 };
 
 export function drawScenes(draw: FaultDraw): Trouble {
-  const { features, random } = draw;
+  const { features } = draw;
   if (!features.has('aimed')) return { deeds: [], faults: [] };
   const count = features.has('at') && features.has('watcher') ? 1 : 2;
   const chosen = [
-    ...(features.has('at') ? rowsOf(ats, random, count) : []),
-    ...(features.has('watcher') ? rowsOf(watchers, random, count) : []),
+    ...(features.has('at') ? rowsOf(ats, draw, count) : []),
+    ...(features.has('watcher') ? rowsOf(watchers, draw, count) : []),
   ];
   const all = chosen.map(([kind, row], index) => drawScene(kind, row, `scene-${index}`, draw));
   return { deeds: all.flatMap(({ deeds }) => deeds), faults: all.flatMap(({ faults }) => faults) };
 }
 
 /** So many states, the rarest more often. */
-function rowsOf(kind: Kind, random: Random, count: number): (readonly [Kind, string])[] {
-  const rows = Object.keys(kind.scenes);
-  const again = rarest.filter((row) => row in kind.scenes);
+function rowsOf(kind: Kind, { random, features }: FaultDraw, count: number): (readonly [Kind, string])[] {
+  const rows = Object.keys(kind.scenes).filter((row) => features.has(needed[row] ?? 'aimed'));
+  const again = rarest.filter((row) => rows.includes(row));
   return sample(random, [...rows, ...again, ...again], count).map((row) => [kind, row]);
 }
 

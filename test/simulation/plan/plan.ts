@@ -20,6 +20,8 @@ export type Deed =
       readonly resource: string;
       readonly name: string;
       readonly object: object;
+      /** Absent: an administrator. */
+      readonly by?: string;
     }
   /** A JSON merge patch. */
   | {
@@ -46,6 +48,8 @@ export type Deed =
       readonly index: number;
       readonly what: 'delete' | 'force-delete' | 'evict' | 'strip-owner' | 'strip-finalizers' | 'strip-label';
     };
+
+export type Creation = Deed & { readonly do: 'create' };
 
 /** What goes wrong. One that lasts has `for`, in ms. */
 export type FaultPlan =

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { atAnnotation } from '../../../src/api/at-constants.ts';
+import { developerOf } from '../authors.ts';
 import { at, atPod, begin, HandMade, second } from '../hand-made.ts';
 
 const failed = { phase: 'Failed' };
@@ -313,6 +315,17 @@ describe('liveness of At', () => {
     };
     assert.deepEqual(refuse(quiet('L1'), 600 * second, 300 * second), []);
     assert.deepEqual(refuse(quiet('L1'), 600 * second, 400 * second), ['L1']);
+  });
+  it('L1 is kept by one whose author may not create Pods, and broken some minutes after that is allowed', () => {
+    const condition = { type: 'Launched', status: 'False', reason: 'NotAuthorized' };
+    const { metadata, ...rest } = at('a', 0, {}, { phase: 'PENDING', conditions: [condition] });
+    const annotations = { [atAnnotation.author]: JSON.stringify({ username: developerOf('a') }) };
+    const held = { ...rest, metadata: { ...metadata, annotations } };
+    const made = quiet('L1').change('ats', held, 'MODIFIED', 'replica-0');
+    assert.deepEqual(made.calm(blind).broken, []);
+    made.change('rolebindings', { metadata: { name: developerOf('a') } }, 'ADDED', 'alice');
+    assert.deepEqual(made.calm(380 * second).broken, []);
+    assert.deepEqual(made.calm(20 * second).broken, ['L1']);
   });
   it('L1 waits for a replica', () => {
     assert.deepEqual(

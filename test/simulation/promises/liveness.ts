@@ -3,6 +3,7 @@
  * when no fault lasts and everything that is awaited has had its time.
  */
 import type { At } from '../../../src/api/at.generated.ts';
+import { holdReasons } from '../../../src/api/at-constants.ts';
 import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';
 import { controllerOf, type Pod } from '../../../src/kubernetes/objects.ts';
 import type { RequestEntry } from '../entry.ts';
@@ -72,15 +73,15 @@ function isUnreleased({ pod: { spec } }: RunPod): boolean {
 export function isTold({ status }: At): boolean {
   const launched = status?.conditions?.find(({ type }) => type === 'Launched');
   const reason = launched?.reason ?? status?.reason;
-  return (
-    launched?.status === 'False' && ['PodRejected', 'PodNameConflict', 'CreateFailed'].includes(reason ?? '')
-  );
+  return launched?.status === 'False' && holdReasons.has(reason ?? '');
 }
 
 /** Retries of a create are at most so far apart, with what each of them takes, in milliseconds. */
 const retriedWithin = 15_000;
 /** Those of one At, where many are refused alike. */
 const ownTryWithin = 330_000;
+/** An answer about the rights of an author holds so long, in milliseconds. */
+export const rightsKnownFor = 60_000;
 
 export const dueIsLaunched: NamedPromise = {
   name: 'L1',
@@ -92,6 +93,8 @@ export const dueIsLaunched: NamedPromise = {
     const refusedAt = (key = '') => refused.get(key) ?? Number.NEGATIVE_INFINITY;
     /** When a create for the At was refused last, by its uid. */
     const tried = new Map<string, number>();
+    const isBarred = ({ at }: AtRun) =>
+      isTold(at) && history.time - history.authors.barredAt(at, history.time) < rightsKnownFor + ownTryWithin;
     const isRefused = (run: AtRun) => {
       const { uid, at } = run;
       const ownSince = Math.max(tried.get(uid) ?? 0, launchableAt(run), history.disturbedAt);
@@ -115,7 +118,9 @@ export const dueIsLaunched: NamedPromise = {
         return among(history.runs.byUid.values(), (run) => {
           if (run.goneAt !== undefined || history.time - launchableAt(run) <= settling) return undefined;
           const isMissing =
-            isLaunchable(run) && run.pods.every(isUnreleased) && !isTaken(history, run.at) && !isRefused(run);
+            isLaunchable(run) &&
+            run.pods.every(isUnreleased) &&
+            !(isTaken(history, run.at) || isRefused(run) || isBarred(run));
           return isMissing ? { text: `${run.at.metadata.name} is due and has no Pod` } : kept;
         });
       },

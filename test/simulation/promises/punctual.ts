@@ -17,6 +17,7 @@ import {
   isRefusedPod,
   isTold,
   launchableAt,
+  rightsKnownFor,
 } from './liveness.ts';
 
 /** Before it, in milliseconds, nothing may have disturbed anybody: every retry has had its turn. */
@@ -85,6 +86,9 @@ class Launches {
 
   lateness(run: AtRun): number | undefined {
     const key = podKey(run.at);
+    // Its author had no right when it became due, as far as that was known.
+    const { authors, time } = this.#history;
+    if (authors.barredAt(run.at, time) > launchableAt(run) - rightsKnownFor) return undefined;
     const triedAt = Math.max(this.#refused.get(key) ?? 0, this.#history.freed.get(key) ?? 0);
     const due = Math.max(launchableAt(run), triedAt === 0 ? 0 : triedAt + retryDelay);
     return isUndisturbed(this.#history, launchableAt(run)) ? this.#history.time - due : undefined;

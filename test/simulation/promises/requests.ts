@@ -29,6 +29,8 @@ const maxReasons = 10;
  * is over, and a Pod's time to start, or the progress deadlines of three owners, one after the other.
  */
 const quietAfter = { converged: 2 * 60_000, waiting: 31 * 60_000 };
+/** Renewals, and questions whether an author may create Pods: they change nothing. */
+const untold: ReadonlySet<string> = new Set(['leases', 'localsubjectaccessreviews']);
 /** An At that is due so soon, in ms, is not done: it lies within two looks of an idle run. */
 const dueSoon = 11 * 60_000;
 
@@ -187,7 +189,7 @@ export const silence: NamedPromise = {
       },
       request(request) {
         const { replica, resource, time, verb, name } = request;
-        if (replica === undefined || !isWrite(request) || resource === 'leases') return undefined;
+        if (replica === undefined || !isWrite(request) || untold.has(resource)) return undefined;
         const since = Math.max(movedAt, history.busyAt);
         const isSilent =
           time - Math.max(since, convergedSince) > quietAfter.converged || time - since > quietAfter.waiting;

@@ -6,27 +6,31 @@ import { SimulatedCluster } from '../../../src/testing/simulated-cluster.ts';
 import type { History } from '../history.ts';
 import { namespace, startsAt } from '../plan/draw-ats.ts';
 import type { Plan } from '../plan/plan.ts';
+import { authorCheckResources, checksAuthors, installAuthorCheck } from './author-check.ts';
 import { startNodes } from './nodes.ts';
 import { servedResources } from './served.ts';
 
 export const operatorNamespace = 'atwatch-system';
+export const operatorUser = `system:serviceaccount:${operatorNamespace}:atwatch-controller-manager`;
 
-const byPlural = new Map(
-  servedResources.map((resource) => [`${resource.plural}.${resource.group}`, resource]),
-);
-const plurals = new Map(
-  servedResources
-    .filter(({ group, plural }) => group !== '' || plural !== 'events')
-    .map((one) => [one.plural, one]),
-);
+/** By plural; where there are two of a name, the newer one. */
+const plurals = new Map([...servedResources, ...authorCheckResources].map((one) => [one.plural, one]));
+
+/** Who may do everything. */
+const administrators = ['admin', 'alice', 'mallory', 'kubernetes-admin'];
 
 export class Cluster extends SimulatedCluster {
   /** Ms by which the watch cache of each instance is late. */
   readonly lags: number[];
+  readonly #checksAuthors: boolean;
   #kubelets: readonly Kubelet[] = [];
 
-  constructor({ seed, servers }: Plan) {
-    super({ seed, startsAt, resources: servedResources, instances: servers });
+  constructor(plan: Plan) {
+    const { seed, servers } = plan;
+    const checks = checksAuthors(plan);
+    const resources = [...servedResources, ...(checks ? authorCheckResources : [])];
+    super({ seed, startsAt, resources, instances: servers });
+    this.#checksAuthors = checks;
     this.lags = this.instances.map(() => 0);
     this.instances.forEach((instance, index) => {
       instance.cache.lag = () => this.lags[index] ?? 0;
@@ -39,6 +43,11 @@ export class Cluster extends SimulatedCluster {
 
   /** Every subscriber has subscribed by now. */
   start(history: History): void {
+    if (this.#checksAuthors) {
+      installAuthorCheck([...administrators, operatorUser], (plural, object) =>
+        this.etcd.put(this.resource(plural), object),
+      );
+    }
     for (const name of [namespace, operatorNamespace]) {
       this.request('admin', 'POST', '/api/v1/namespaces', { metadata: { name } });
     }
@@ -50,7 +59,7 @@ export class Cluster extends SimulatedCluster {
   }
 
   resource(plural: string) {
-    const resource = plurals.get(plural) ?? byPlural.get(plural);
+    const resource = plurals.get(plural);
     if (resource === undefined) throw new RangeError(`${plural} are not served`);
     return resource;
   }

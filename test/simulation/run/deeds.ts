@@ -3,37 +3,39 @@ import type { Pod } from '../../../src/kubernetes/objects.ts';
 import type { Method } from '../../../src/testing/api-server/api-message.ts';
 import type { History } from '../history.ts';
 import { namespace } from '../plan/draw-ats.ts';
-import type { Deed } from '../plan/plan.ts';
+import type { Deed, Plan } from '../plan/plan.ts';
 import { uidLabel } from '../runs.ts';
+import { checksAuthors, withAuthor } from './author-check.ts';
 import type { Cluster } from './cluster.ts';
 
-const user = 'alice';
+/** Who does what says nothing else. */
+const administrator = 'alice';
 
 export class Deeds {
   readonly #cluster: Cluster;
   readonly #history: History;
+  /** Whether an admission policy records who asks for Ats. */
+  readonly #recordsAuthors: boolean;
 
-  constructor(cluster: Cluster, history: History) {
+  constructor(cluster: Cluster, history: History, plan: Plan) {
     this.#cluster = cluster;
     this.#history = history;
+    this.#recordsAuthors = checksAuthors(plan);
   }
 
   perform(deed: Deed): void {
     switch (deed.do) {
-      case 'create':
-        this.#request(
-          'POST',
-          this.#path(deed.resource),
-          deed.object,
-          `creates ${deed.resource}/${deed.name}`,
-        );
+      case 'create': {
+        const { resource, name, by } = deed;
+        this.#request('POST', this.#path(resource), this.#sent(deed), `creates ${resource}/${name}`, by);
         break;
+      }
       case 'patch': {
         const { resource, name, subresource = '', body } = deed;
         this.#request(
           'PATCH',
           this.#path(resource, name, subresource),
-          body,
+          this.#sent(deed),
           `edits ${resource}/${name}${subresource && ` ${subresource}`} ${JSON.stringify(body)}`,
         );
         break;
@@ -57,7 +59,19 @@ export class Deeds {
     return this.#cluster.pathOf(resource, name, subresource);
   }
 
-  #request(method: Method, path: string, body: object | undefined, text: string): void {
+  #sent(deed: Deed & { readonly do: 'create' | 'patch' }): object {
+    if (!this.#recordsAuthors) return deed.do === 'create' ? deed.object : deed.body;
+    const before = this.#history.objects.get(deed.resource, namespace, deed.name);
+    return withAuthor(deed, ('by' in deed && deed.by) || administrator, before);
+  }
+
+  #request(
+    method: Method,
+    path: string,
+    body: object | undefined,
+    text: string,
+    user: string = administrator,
+  ): void {
     const time = this.#cluster.simulation.now;
     this.#history.add({ type: 'edit', time, actor: user, text });
     this.#cluster.request(user, method, path, body);

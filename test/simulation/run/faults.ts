@@ -10,9 +10,9 @@ import type { Entry } from '../entry.ts';
 import type { History } from '../history.ts';
 import { namespace } from '../plan/draw-ats.ts';
 import type { FaultPlan } from '../plan/plan.ts';
-import { type Cluster, operatorNamespace } from './cluster.ts';
+import { type Cluster, operatorNamespace, operatorUser } from './cluster.ts';
 import type { OwnRequest, Recorder, Strikes } from './recorder.ts';
-import { operatorUser, type Replicas } from './replicas.ts';
+import type { Replicas } from './replicas.ts';
 
 type FaultOf<K extends FaultPlan['fault']> = Extract<FaultPlan, { readonly fault: K }>;
 

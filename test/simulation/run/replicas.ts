@@ -8,10 +8,9 @@ import type { SimulatedReplica } from '../../../src/testing/simulated-replica.ts
 import type { EntryOf } from '../entry.ts';
 import type { History } from '../history.ts';
 import type { Plan } from '../plan/plan.ts';
-import { type Cluster, operatorNamespace } from './cluster.ts';
+import { checksAuthors } from './author-check.ts';
+import { type Cluster, operatorNamespace, operatorUser } from './cluster.ts';
 import type { Recorder } from './recorder.ts';
-
-export const operatorUser = `system:serviceaccount:${operatorNamespace}:atwatch-controller-manager`;
 
 /** How soon a process that has ended by itself is started again, in ms. */
 const restartDelay = 1000;
@@ -34,7 +33,7 @@ export class Replicas {
     this.#args = [
       ...[...servers, `--leader-elect=${plan.election}`],
       ...[`--secret-access=${secrets}`, `--annotation-controller=${annotated}`],
-      `--annotated-workloads=${ofWorkloads}`,
+      ...[`--annotated-workloads=${ofWorkloads}`, `--author-check=${checksAuthors(plan)}`],
     ];
     this.#machines = plan.clocks.slice(0, plan.replicas).map((clocks, index) => {
       const name = `replica-${index}`;

@@ -85,7 +85,7 @@ export class Run {
     const { cluster, history } = this;
     const { simulation } = cluster;
     const { replicas, deeds, faults: planned } = this.#plan;
-    const people = new Deeds(cluster, history);
+    const people = new Deeds(cluster, history, this.#plan);
     for (let index = 0; index < replicas; index++) {
       simulation.schedule(index * 37, () => this.#replicas.start(index));
     }
