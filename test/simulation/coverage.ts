@@ -22,7 +22,19 @@ export function stateOf(resource: string, object: KubernetesObject): string | un
   return `ConfigWatcher ${stalled?.reason ?? status.pending?.reason ?? 'UpToDate'}`;
 }
 
-const stopping = new Set(['Canceled', 'DeadlineExceeded', 'PendingTimeout', 'BackoffLimitExceeded']);
+const stopping = new Set([
+  ...['Canceled', 'CannotStart', 'DeadlineExceeded', 'PendingTimeout', 'BackoffLimitExceeded'],
+  // What runs beside the command is.
+  'Succeeded',
+]);
+/** What keeps a container from its start, although its image is there. */
+const startErrors = new Set(['CreateContainerConfigError', 'RunContainerError']);
+/** Of a run that failed: the reasons by which it is no other case than those before. */
+const failures: Readonly<Record<string, string>> = {
+  ...{ CommandFailed: 'CommandFailed', BackoffLimitExceeded: 'CommandFailed' },
+  ...{ CannotStart: 'CannotStart', DeadlineExceeded: 'DeadlineExceeded' },
+  ...{ Evicted: 'Disrupted', PodLost: 'Disrupted', PodUnreachable: 'Disrupted' },
+};
 /** Of an At between two attempts: what ended the first one, or what stands in the way of the next. */
 const betweenAttempts: ReadonlySet<string> = new Set([
   ...['Evicted', 'PodLost', 'PodUnreachable', 'CommandFailed'],
@@ -37,10 +49,14 @@ export function rowOf(resource: string, object: KubernetesObject): string | unde
       ' Stalled',
     );
   const { status } = object as At;
-  if (status?.phase === 'DONE') return `At DONE ${status.outcome}`;
+  // What it waits for when it does so for too long may be anything.
+  const failure = failures[status?.reason ?? ''] ?? 'PendingTimeout';
+  if (status?.phase === 'DONE')
+    return `At DONE ${status.outcome}${status.outcome === 'Failed' ? ` ${failure}` : ''}`;
   if (status?.phase !== 'RUNNING') return stateOf(resource, object)?.replace(/Invalid\w+$/, 'InvalidCommand');
   const { reason = 'Launched' } = status;
   if (stopping.has(reason)) return 'At RUNNING Stopping';
+  if (startErrors.has(reason)) return 'At RUNNING StartError';
   return `At RUNNING ${betweenAttempts.has(reason) ? 'BetweenAttempts' : reason}`;
 }
 

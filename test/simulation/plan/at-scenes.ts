@@ -1,5 +1,15 @@
 /** Scenes with Ats: how one gets into each of the states that few of them come to, or that do not last. */
-import { absentImage, commandCanary, createAt, longJob, strangerOf, tapeDrive } from './draw-ats.ts';
+import {
+  absentImage,
+  absentProgram,
+  absentSource,
+  commandCanary,
+  createAt,
+  invalidImage,
+  longJob,
+  strangerOf,
+  tapeDrive,
+} from './draw-ats.ts';
 import { byDeveloper, grant } from './draw-authors.ts';
 import type { Creation, Deed, FaultPlan } from './plan.ts';
 import type { SceneDraw, Scenes, Write } from './scene.ts';
@@ -132,6 +142,11 @@ export const atScenes: Scenes = {
     deeds: [now(draw, { image: absentImage }), edit(draw.name, draw.end, { cancel: true })],
     from: slowStart,
   }),
+  // It is given up after thirty seconds.
+  'At RUNNING StartError': (draw) => ({
+    deeds: [now(draw, { template: absentSource })],
+    ...{ from: slowStart, until: 30_000 },
+  }),
   'At RUNNING Unschedulable': (draw) => ({
     deeds: [
       now(draw, { template: { spec: { nodeSelector: tapeDrive } } }),
@@ -155,6 +170,42 @@ export const atScenes: Scenes = {
     deeds: [at(draw.name, draw.begin, draw.begin - 60_000, { startingDeadlineSeconds: 1 })],
     from: 1000,
   }),
-  'At DONE Failed': (draw) => ended(draw, 3),
+  'At DONE Failed CommandFailed': (draw) => ended(draw, 3),
+  // It is tried twice, ten seconds apart.
+  'At DONE Failed CannotStart': (draw) => ({
+    deeds: [
+      now(draw, {
+        ...draw.random.pick([
+          { command: `${absentProgram} ${commandCanary}` },
+          { image: invalidImage, template: { spec: { terminationGracePeriodSeconds: 1 } } },
+        ]),
+        backoffLimit: 6,
+      }),
+    ],
+    from: 25_000,
+  }),
+  'At DONE Failed DeadlineExceeded': (draw) => ({
+    deeds: [
+      now(draw, {
+        activeDeadlineSeconds: 1,
+        template: { spec: { terminationGracePeriodSeconds: 1 } },
+      }),
+    ],
+    from: 8000,
+  }),
+  'At DONE Failed PendingTimeout': (draw) => ({
+    deeds: [now(draw, { image: absentImage, pendingTimeoutSeconds: 1 })],
+    from: 15_000,
+  }),
+  'At DONE Failed Disrupted': (draw) => ({
+    deeds: [
+      now(draw, { template: { spec: { terminationGracePeriodSeconds: 1 } } }),
+      {
+        ...{ at: draw.begin + 3000, do: 'pod', label: ['app', draw.name], index: 0 },
+        what: draw.random.pick(['force-delete', 'evict']),
+      },
+    ],
+    from: 10_000,
+  }),
   'At DONE Succeeded': (draw) => ended(draw, 0),
 };

@@ -76,6 +76,7 @@ function podSpecOf(random: Random, chance: (feature: Feature) => boolean): Spec 
     ...(chance('at-image') && { image: absentImage }),
     ...(chance('at-unschedulable') && { template: { spec: { nodeSelector: tapeDrive } } }),
     ...(chance('at-invalid') && invalidSpec(random)),
+    ...(chance('at-cannot-start') && unstartableSpec(random)),
   };
 }
 
@@ -90,6 +91,25 @@ function invalidSpec(random: Random): Spec {
     { command: `job 'not closed ${commandCanary}` },
     { template: { spec: { restartPolicy: 'Always' } } },
     { template: { spec: { containers: [{ name: 'Not A Name' }] } } },
+  ]);
+}
+
+/** No node has it. */
+export const absentProgram = 'absent-program';
+/** No registry is asked for it. */
+export const invalidImage = 'Not/A/Name';
+
+/** It reads a ConfigMap that is not there. */
+export const absentSource = {
+  spec: { containers: [{ name: 'main', envFrom: [{ configMapRef: { name: 'absent' } }] }] },
+};
+
+/** What no container can be started with, however often it is tried. */
+function unstartableSpec(random: Random): Spec {
+  return random.pick([
+    { command: `${absentProgram} ${commandCanary}`, backoffLimit: 6 },
+    { image: invalidImage },
+    { template: absentSource },
   ]);
 }
 

@@ -24,6 +24,7 @@ export const atFeatures = [
   'at-invalid',
   'at-image',
   'at-unschedulable',
+  'at-cannot-start',
   'at-author',
 ] as const;
 

@@ -7,7 +7,7 @@ import type { Behaviour, ContainerEnd, ContainerStart } from '../../../src/testi
 import { Scheduler } from '../../../src/testing/node/scheduler.ts';
 import type { SimulatedCluster } from '../../../src/testing/simulated-cluster.ts';
 import type { History } from '../history.ts';
-import { absentImage } from '../plan/draw-ats.ts';
+import { absentImage, absentProgram } from '../plan/draw-ats.ts';
 
 const nodeCount = 3;
 
@@ -19,9 +19,11 @@ function flag(words: readonly string[], name: string): string | undefined {
  * `job --for=MS --exit=CODE --fails=N --on-term=CODE` fails so often, and then ends so; without the last one it takes
  * no notice of SIGTERM. `serve --ready-after=MS --breaks-with=WORD --ends-in=MS`
  * runs until it is stopped, ends so long after SIGTERM, and crashes after a second with a content that has the word.
+ * A program that is absent cannot be started.
  */
 export function program({ container, start, sources }: ContainerStart): Behaviour {
   const [name, ...words] = container.command ?? [];
+  if (name === absentProgram) return { startError: `exec: "${name}": executable file not found in $PATH` };
   if (name === 'job') {
     const fails = start <= Number(flag(words, 'fails') ?? 0);
     const exitCode = fails ? 1 : Number(flag(words, 'exit') ?? 0);
