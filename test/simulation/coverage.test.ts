@@ -24,4 +24,15 @@ describe('the coverage table', () => {
       assert.ok(known.has(row), row);
     }
   });
+
+  it('tells a content that is not certain and a restart that was given up from one that is applied', () => {
+    for (const reason of ['UpToDate', 'ContentUncertain', 'RestartAbandoned']) {
+      const conditions = [{ type: 'Progressing', status: 'False', reason }];
+      const status = { appliedHash: 'v1:0', conditions };
+      assert.equal(
+        rowOf('configwatchers', { metadata: { name: 'a' }, status } as never),
+        `ConfigWatcher ${reason}`,
+      );
+    }
+  });
 });

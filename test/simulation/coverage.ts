@@ -5,6 +5,7 @@
 import type { At } from '../../src/api/at.generated.ts';
 import { holdReasons } from '../../src/api/at-constants.ts';
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
+import { findCondition } from '../../src/kubernetes/conditions.ts';
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts';
 import type { Entry } from './entry.ts';
 import type { History } from './history.ts';
@@ -19,7 +20,8 @@ export function stateOf(resource: string, object: KubernetesObject): string | un
   const { status } = object as ConfigWatcher;
   const stalled = status?.conditions?.find(({ type, status: is }) => type === 'Stalled' && is === 'True');
   if (status?.appliedHash === undefined) return 'ConfigWatcher New';
-  return `ConfigWatcher ${stalled?.reason ?? status.pending?.reason ?? 'UpToDate'}`;
+  const progressing = findCondition(status.conditions, 'Progressing');
+  return `ConfigWatcher ${stalled?.reason ?? status.pending?.reason ?? progressing?.reason ?? 'UpToDate'}`;
 }
 
 const stopping = new Set([

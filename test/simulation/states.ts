@@ -43,6 +43,8 @@ export const states: readonly ExpectedState[] = [
   ...rows('ConfigWatcher', {
     New: 'watcher',
     UpToDate: 'watcher',
+    ContentUncertain: 'watcher-immutable',
+    RestartAbandoned: 'watcher-abandon',
     Debounce: 'watcher',
     Cooldown: 'watcher-cooldown',
     Window: 'watcher-window',

@@ -4,6 +4,7 @@
  */
 import { Random } from '../../../src/testing/random.ts';
 import { app, at, budget, edit, owner } from '../regressions/parts.ts';
+import { namespace } from './draw-ats.ts';
 import type { Deed, FaultPlan, Plan } from './plan.ts';
 
 /** What matters happens in this time, ms since the start. */
@@ -27,6 +28,7 @@ export function drawBrief(seed: string): Plan {
 
 function briefOf(random: Random): Brief {
   if (random.fork('broken content').chance(0.06)) return drawBroken(random);
+  if (random.fork('abandoned').chance(0.06)) return drawAbandoned(random);
   return random.chance(0.06) ? drawLine(random) : drawMeeting(random);
 }
 
@@ -65,6 +67,30 @@ function drawBroken(random: Random): Brief {
     ],
     faults: [],
     count: random.integer(2),
+  };
+}
+
+/** What has changed is not watched any more, or no Pod is selected, and after a while it is as before. */
+function drawAbandoned(random: Random): Brief {
+  const when = crowdFrom + 500 + random.integer(8000);
+  const again = when + random.pick([2000, 20_000, 90_000]);
+  const unlabeled = [{ key: 'app', operator: 'DoesNotExist' }];
+  const narrow = random.pick([{ configMap: 'other' }, { podSelectorExpressions: unlabeled }]);
+  const patch = (at: number, spec: object): Deed => {
+    return { at, do: 'patch', resource: 'configwatchers', name: 'app', body: { spec } };
+  };
+  const metadata = { name: 'other', namespace };
+  const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { message: 'other' } };
+  return {
+    deeds: [
+      ...app({ debounce: { quiet: random.pick(['0s', '5s']) } }),
+      { at: 0, do: 'create', resource: 'configmaps', name: 'other', object },
+      edit(crowdFrom, { message: 'two' }),
+      patch(when, narrow),
+      patch(again, { configMap: 'app', podSelectorExpressions: null }),
+    ],
+    faults: [],
+    count: random.integer(3),
   };
 }
 

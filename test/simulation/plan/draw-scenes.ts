@@ -21,7 +21,7 @@ const rarest = [
   ...['At PENDING CreateFailed', 'At PENDING PodRejected'],
   ...['ConfigWatcher Cooldown', 'ConfigWatcher EvictionBlocked', 'ConfigWatcher NewPodsNotAvailable'],
   ...['ConfigWatcher RolloutInProgress', 'ConfigWatcher Stalled'],
-  'At PENDING NotAuthorized',
+  ...['At PENDING NotAuthorized', 'ConfigWatcher ContentUncertain', 'ConfigWatcher RestartAbandoned'],
 ];
 /** What a plan must have, because the operator runs with another option there. */
 const needed: Readonly<Record<string, Feature>> = { 'At PENDING NotAuthorized': 'at-author' };

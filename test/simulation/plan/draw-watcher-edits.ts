@@ -87,6 +87,44 @@ const makers: Partial<Readonly<Record<Feature, (draw: EditDraw) => Deed[]>>> = {
       create(at + gap, 'configmaps', config, 'v1', 'ConfigMap', again),
     ];
   },
+  // It is replaced under its name, twice.
+  'watcher-immutable': (draw) => {
+    const { config } = draw.app;
+    const at = later(draw);
+    const gap = draw.random.pick([1, 500, 5000]);
+    return [0, 30_000].flatMap((after): Deed[] => {
+      const data = { message: value(draw), other: configCanary };
+      const again = { metadata: meta(config), data, immutable: true };
+      return [
+        { at: at + after, do: 'delete', resource: 'configmaps', name: config },
+        create(at + after + gap, 'configmaps', config, 'v1', 'ConfigMap', again),
+      ];
+    });
+  },
+  // While a change is owed what has changed is not watched any more, or some Pods are not selected, and then it is as before.
+  'watcher-abandon': (draw) => {
+    const { app, random } = draw;
+    if (app.isAnnotated || app.isAsking) return [];
+    const [at, name] = [later(draw), `${app.name}-instead`];
+    const data = { message: configCanary };
+    const after = random.pick([500, 2500, 4000, 8000]);
+    const edit = (when: number, spec: object) => patchOf(when, 'configwatchers', app.watcher, { spec });
+    const unlabeled = [{ key: 'app', operator: 'DoesNotExist' }];
+    const narrow = random.pick([
+      { configMap: name },
+      { podSelectorExpressions: unlabeled },
+      { podSelectorExpressions: byTemplate('DoesNotExist') },
+    ]);
+    return [
+      create(at, 'configmaps', name, 'v1', 'ConfigMap', { metadata: meta(name), data }),
+      write(draw, at, `${configCanary}-good-${10 + random.integer(90)}`),
+      edit(at + after, narrow),
+      edit(at + after + random.pick([5000, 60_000, 300_000]), {
+        configMap: app.config,
+        podSelectorExpressions: null,
+      }),
+    ];
+  },
   'watcher-suspend': (draw) =>
     [true, false].map((suspend) =>
       patchOf(later(draw), 'configwatchers', draw.app.watcher, { spec: { suspend } }),

@@ -59,6 +59,8 @@ export const watcherFeatures = [
   'watcher-on-delete',
   'watcher-rollout-pace',
   'watcher-options',
+  'watcher-immutable',
+  'watcher-abandon',
 ] as const;
 
 export const faultFeatures = [

@@ -37,20 +37,21 @@ function edit({ name, end }: SceneDraw, spec: Json): Deed {
   return patchOf(end, 'configwatchers', name, { spec });
 }
 
+/** It reads the application's ConfigMap. */
+function containerOf(app: string, ready: number): Json {
+  return {
+    ...{ name: 'main', image: 'shop', readinessProbe: {} },
+    envFrom: [{ configMapRef: { name: app, optional: true } }],
+    command: ['serve', `--ready-after=${ready}`, '--breaks-with=bad'],
+  };
+}
+
 /** A workload of that application. */
 function workloadOf({ name: app, begin }: SceneDraw, name: string, parts: Parts): Deed {
   const { workload = 'deployments', replicas = 1, ready = 0, workloadSpec = {} } = parts;
   const labels = { app, part: name };
-  const main = {
-    ...{
-      name: 'main',
-      image: 'shop',
-      readinessProbe: {},
-      envFrom: [{ configMapRef: { name: app, optional: true } }],
-    },
-    command: ['serve', `--ready-after=${ready}`, '--breaks-with=bad'],
-  };
-  const template = { metadata: { labels }, spec: { containers: [main], terminationGracePeriodSeconds: 1 } };
+  const podSpec = { containers: [containerOf(app, ready)], terminationGracePeriodSeconds: 1 };
+  const template = { metadata: { labels }, spec: podSpec };
   return create(begin, workload, name, 'apps/v1', kinds[workload], {
     metadata: meta(name, labels),
     spec: { selector: { matchLabels: labels }, template, replicas, ...workloadSpec },
@@ -80,6 +81,17 @@ function app(draw: SceneDraw, parts: Parts): Deed[] {
 function waiting(draw: SceneDraw, spec: Json, freed: Json) {
   const deeds = [...app(draw, { spec }), write(draw, draw.begin + settled, 'good-1'), edit(draw, freed)];
   return { deeds, from: settled + 500 };
+}
+
+/** An application whose restart goes on for some time. */
+function slowApp(draw: SceneDraw): Deed[] {
+  return app(draw, {
+    replicas: 3,
+    ready: 4000,
+    workload: 'statefulsets',
+    workloadSpec: { serviceName: draw.name, podManagementPolicy: 'Parallel' },
+    strategy: { maxUnavailable: 1 },
+  });
 }
 
 export const watcherScenes: Scenes = {
@@ -122,13 +134,7 @@ export const watcherScenes: Scenes = {
   },
   'ConfigWatcher InProgress': (draw) => ({
     deeds: [
-      ...app(draw, {
-        replicas: 3,
-        ready: 4000,
-        workload: 'statefulsets',
-        workloadSpec: { serviceName: draw.name, podManagementPolicy: 'Parallel' },
-        strategy: { maxUnavailable: 1 },
-      }),
+      ...slowApp(draw),
       write(draw, draw.begin + settled, 'good-1'),
       write(draw, draw.begin + settled + 25_000, 'good-2'),
     ],
@@ -171,6 +177,44 @@ export const watcherScenes: Scenes = {
         write(draw, begin + settled, 'bad-1'),
         random.pick([patch({ replicas: 0 }), patch({ template: { metadata: { annotations } } })]),
         write(draw, end, 'good-1'),
+      ],
+      from: settled + 15_000,
+    };
+  },
+  // What has changed is not watched any more, or no Pod selected.
+  'ConfigWatcher RestartAbandoned': (draw) => {
+    const { name, begin } = draw;
+    const [other, at] = [`${name}-other`, begin + settled];
+    const spec = draw.random.pick([
+      { configMap: other },
+      { podSelectorExpressions: [{ key: 'app', operator: 'DoesNotExist' }] },
+    ]);
+    return {
+      deeds: [
+        ...slowApp(draw),
+        configMap(other, begin),
+        write(draw, at, 'good-1'),
+        patchOf(at + begun, 'configwatchers', name, { spec }),
+      ],
+      from: settled + begun + 3000,
+    };
+  },
+  // A Pod that nobody restarts keeps the old object alive on its node.
+  'ConfigWatcher ContentUncertain': (draw) => {
+    const { name, begin, end } = draw;
+    const [bare, at] = [`${name}-bare`, begin + settled];
+    const again = { metadata: meta(name), data: value('good-1'), immutable: true };
+    return {
+      deeds: [
+        ...app(draw, {}),
+        create(begin, 'pods', bare, 'v1', 'Pod', {
+          metadata: meta(bare, { app: name }),
+          spec: { containers: [containerOf(name, 0)], terminationGracePeriodSeconds: 1 },
+        }),
+        patchOf(begin + 2000, 'configmaps', name, { immutable: true }),
+        { at, do: 'delete', resource: 'configmaps', name },
+        create(at + 100, 'configmaps', name, 'v1', 'ConfigMap', again),
+        { at: end, do: 'delete', resource: 'pods', name: bare },
       ],
       from: settled + 15_000,
     };

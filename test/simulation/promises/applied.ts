@@ -1,9 +1,14 @@
 /** R3: once a content is said to be applied, every Pod that may be restarted runs it. */
 import type { ConfigWatcher } from '../../../src/api/configwatcher.generated.ts';
 import { findCondition } from '../../../src/kubernetes/conditions.ts';
-import { controllerOf, type KubernetesObject, type Pod } from '../../../src/kubernetes/objects.ts';
+import {
+  type ConfigMap,
+  controllerOf,
+  type KubernetesObject,
+  type Pod,
+} from '../../../src/kubernetes/objects.ts';
 import { contentOf, type SourceRef } from '../content.ts';
-import type { ContainerStartEntry } from '../entry.ts';
+import type { ChangeEntry, ContainerStartEntry } from '../entry.ts';
 import { among, type Found, type History, kept, type NamedPromise } from '../history.ts';
 import { sourcesOf } from '../selector.ts';
 import { type WatcherRun, wasSelected } from '../watchers.ts';
@@ -19,9 +24,22 @@ interface Held {
   readonly object: KubernetesObject | undefined;
 }
 
+function keyOf(kind: string, namespace: string | undefined, name: string): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
 /** Content that the present container of each Pod was started with. */
 class Running {
+  /** Sources that have been immutable. */
+  readonly #immutable = new Set<string>();
   readonly #byPod = new Map<string, { entry: ContainerStartEntry; held: readonly Held[] }>();
+
+  /** A node may go on giving an immutable object to new Pods when another one has taken its place. */
+  shown({ resource, object }: ChangeEntry): void {
+    if ((object as ConfigMap).immutable !== true) return;
+    const { namespace, name } = object.metadata;
+    this.#immutable.add(keyOf(resource === 'secrets' ? 'Secret' : 'ConfigMap', namespace, name));
+  }
 
   started(entry: ContainerStartEntry): void {
     const held = entry.sources.map(({ kind, name, data }) => ({
@@ -47,6 +65,7 @@ class Running {
       const present = history.watchers.source(source.kind, metadata.namespace ?? '', source.name);
       if (contentOf(source, mounted.object) === contentOf(source, present)) return false;
       if (present === undefined && spec.onDelete !== 'Restart') return false;
+      if (this.#immutable.has(keyOf(source.kind, metadata.namespace, source.name))) return false;
       // While a required source is missing no Pod is expected to start, and the old content counts.
       const isUnexpected = !source.optional && spec.onDelete !== 'Restart' && mounted.object === undefined;
       return !isUnexpected && !isBaseline(run, source, entry, present);
@@ -163,7 +182,9 @@ export const appliedRunsEverywhere: NamedPromise = {
         version++;
         return undefined;
       },
-      change({ resource, change, object }) {
+      change(entry) {
+        const { resource, change, object } = entry;
+        running.shown(entry);
         if (resource === 'pods' && change === 'DELETED') running.gone(object.metadata.uid ?? '');
         if (judged.has(resource)) version++;
         return undefined;
