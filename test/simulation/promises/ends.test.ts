@@ -150,6 +150,18 @@ describe('R1, limits are kept', () => {
     assert.deepEqual(stoppedAfter(spec, 'BackoffLimitExceeded', 40, 3), []);
   });
 
+  it('counts starts that were refused, which only the Pod shows', () => {
+    const stoppedWith = (restartCount: number) => {
+      const run = withPod(made({ backoffLimit: 1 }, running, 'R1'), false);
+      const lastState = { terminated: { exitCode: 128, reason: 'StartError' } };
+      const annotations = { 'cnat.programming-kubernetes.info/stop-reason': 'BackoffLimitExceeded' };
+      const containerStatuses = [{ name: 'main', restartCount, state: {}, lastState }];
+      return changePod(run, { annotations }, { containerStatuses }).broken;
+    };
+    assert.deepEqual(stoppedWith(0), ['R1 BackoffLimitExceeded']);
+    assert.deepEqual(stoppedWith(1), []);
+  });
+
   it('says nothing of a stop that is for no limit', () => {
     assert.deepEqual(stoppedAfter({}, 'Canceled', 1), []);
   });

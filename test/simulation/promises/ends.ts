@@ -175,6 +175,14 @@ export const limitsAreKept: NamedPromise = {
   },
 };
 
+/** How often a container could not be started: that is no end of it, and its Pod alone shows it. */
+function refusedStarts({ pod: { status } }: RunPod): number {
+  const refused = (status?.containerStatuses ?? []).filter(({ state, lastState }) =>
+    [state, lastState].some((one) => one?.terminated?.reason === 'StartError'),
+  );
+  return refused.reduce((sum, { restartCount }) => sum + restartCount + 1, 0);
+}
+
 /** How many milliseconds, or failures, are left until that limit; undefined for what is none. */
 function missingTo(
   reason: string,
@@ -200,7 +208,7 @@ function missingTo(
     }
     case 'BackoffLimitExceeded': {
       const { backoffLimit = defaultBackoffLimit } = limits;
-      return backoffLimit + 1 - pod.ends.filter(({ exitCode }) => exitCode !== 0).length;
+      return backoffLimit + 1 - pod.ends.filter(({ exitCode }) => exitCode !== 0).length - refusedStarts(pod);
     }
     default:
       return undefined;
