@@ -151,7 +151,7 @@ function addFailover(
 function authorCheckStart(check: AuthorCheck): Runnable {
   return {
     ...{ name: 'author-check', needsLeaderElection: false },
-    warmUp: (stop) => check.assertServed({ signal: stop }),
+    warmUp: (stop) => check.assertServed(stop),
     start: async () => {},
   };
 }

@@ -6,10 +6,9 @@ import type { At } from '../../api/at.generated.ts';
 import { atAnnotation } from '../../api/at-constants.ts';
 import type { KubernetesObject, Pod, Resource } from '../../kubernetes/objects.ts';
 import { earliest, parseTime } from '../../kubernetes/time.ts';
-import type { CallOptions } from '../../runtime/client/call-options.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import { discover } from '../../runtime/client/discovery.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import { type Clock, sleep } from '../../runtime/clock.ts';
 import { parseJson } from '../plan/template.ts';
 import { SharedAnswers } from './shared-answers.ts';
 
@@ -18,6 +17,8 @@ const policyLabel = 'cnat.programming-kubernetes.info/author-check';
 
 /** Of the lists of policies: launches wait for them. */
 const readTimeoutMs = 5000;
+/** Milliseconds between two questions of an operator that starts: the sync of its caches bounds their number. */
+const askAgainMs = 1000;
 /** Milliseconds from the creation of a policy until every API server follows it, at the latest. */
 const inForceAfterMs = 10_000;
 /** A creationTimestamp has whole seconds, and what is known of the server's time is about a second off. */
@@ -45,6 +46,7 @@ export const reviews: Resource<
 
 export class AuthorCheck {
   readonly #client: Client;
+  readonly #clock: Clock;
   /** Since when authors are recorded, epoch milliseconds; undefined: they are not. */
   readonly #since: SharedAnswers<number | undefined>;
   /** Whether the author may create Pods, by namespace and author. */
@@ -52,21 +54,33 @@ export class AuthorCheck {
 
   constructor(client: Client, clock: Clock) {
     this.#client = client;
+    this.#clock = clock;
     this.#since = new SharedAnswers(clock);
     this.#rights = new SharedAnswers(clock);
   }
 
   /**
-   * Whether this API server has the kind of policy that records authors.
+   * Whether this API server has the kind of policy that records authors: asked until it answers.
    *
-   * @throws {Error} with one sentence for people when it has not; errors as the client's.
+   * @throws {Error} with one sentence for people when it has not, and the signal's reason when that is aborted.
    */
-  async assertServed(options: CallOptions): Promise<void> {
-    const served = await discover(this.#client, admission, options);
+  async assertServed(signal: AbortSignal): Promise<void> {
+    const served = await this.#discovered(signal);
     if (served.has(policies.plural)) return;
     throw new Error(
       'this API server does not serve MutatingAdmissionPolicy in admissionregistration.k8s.io/v1 (Kubernetes 1.36), which --author-check needs: leave the flag out',
     );
+  }
+
+  async #discovered(signal: AbortSignal): ReturnType<typeof discover> {
+    for (;;) {
+      try {
+        return await discover(this.#client, admission, { signal });
+      } catch {
+        signal.throwIfAborted();
+        await sleep(this.#clock, askAgainMs, signal);
+      }
+    }
   }
 
   /**

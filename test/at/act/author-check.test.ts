@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AuthorCheck } from '../../../src/at/act/author-check.ts';
 import type { Client } from '../../../src/runtime/client/client.ts';
-import { FakeClock } from '../../fake/clock.ts';
+import { FakeClock, settle } from '../../fake/clock.ts';
 import { waiting } from '../../fixtures/at.ts';
 
 const stamp = (author: object) => ({ 'cnat.programming-kubernetes.info/author': JSON.stringify(author) });
@@ -184,9 +184,34 @@ test('an API server without the kind of policy is refused with one sentence', as
     const client = { getRaw: async () => answer } as unknown as Client;
     return new AuthorCheck(client, new FakeClock());
   };
-  await serving('mutatingadmissionpolicies').assertServed({});
+  await serving('mutatingadmissionpolicies').assertServed(signal);
   await assert.rejects(
-    serving('validatingadmissionpolicies').assertServed({}),
+    serving('validatingadmissionpolicies').assertServed(signal),
     /which --author-check needs: leave/,
   );
+});
+
+test('an API server that gives no answer is asked again, until the start is over', async () => {
+  const clock = new FakeClock();
+  const answers = [
+    new Error('ECONNREFUSED'),
+    { kind: 'APIResourceList', resources: [{ name: 'mutatingadmissionpolicies', verbs: ['list'] }] },
+  ];
+  let asked = 0;
+  const getRaw = async () => {
+    const answer = answers[asked++];
+    if (answer === undefined || answer instanceof Error) throw answer ?? new Error('ECONNREFUSED');
+    return answer;
+  };
+  const check = new AuthorCheck({ getRaw } as unknown as Client, clock);
+  const served = check.assertServed(signal);
+  await settle();
+  await clock.advance(1000);
+  await served;
+  assert.equal(asked, 2);
+  const stop = new AbortController();
+  const stopped = check.assertServed(stop.signal);
+  await settle();
+  stop.abort(new Error('stopped'));
+  await assert.rejects(stopped, /stopped/);
 });
