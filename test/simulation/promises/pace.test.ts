@@ -75,7 +75,7 @@ describe('R3, one owner first', () => {
     assert.equal(isBroken({ next: 'starts', template: 'earlier' }), false);
   });
 
-  it('waits for no owner whose template a user has taken back', () => {
+  it('waits for no owner whose template a user has taken back, nor for one that is deleted', () => {
     const workload = (name: string, value?: string) => {
       const annotations = value === undefined ? {} : { 'k8spatterns.io/restarted-for.w': value };
       const { spec, ...rest } = set(name);
@@ -84,7 +84,7 @@ describe('R3, one owner first', () => {
         spec: { ...spec, template: { metadata: { annotations }, spec: { containers: [] } } },
       };
     };
-    const isBrokenAfter = (by: string) => {
+    const isBrokenAfter = (by: string, what: 'MODIFIED' | 'DELETED' = 'MODIFIED') => {
       const made = new HandMade(['R3']);
       for (const name of ['one', 'two']) {
         made.change('statefulsets', workload(name), 'ADDED', 'alice').change('pods', podOf(name, 0, 'ready'));
@@ -95,10 +95,11 @@ describe('R3, one owner first', () => {
         return made.request('patch', 'statefulsets', name, { body: JSON.stringify({ spec }) });
       };
       change('one').change('statefulsets', workload('one', 'one'), 'MODIFIED', 'replica-0').pass(second);
-      made.change('statefulsets', workload('one'), 'MODIFIED', by).pass(second);
+      made.change('statefulsets', workload('one'), what, by).pass(second);
       return change('two').broken.includes('R3 canary');
     };
     assert.equal(isBrokenAfter('alice'), false);
+    assert.equal(isBrokenAfter('alice', 'DELETED'), false);
     assert.equal(isBrokenAfter('replica-0'), true);
   });
 

@@ -279,11 +279,13 @@ export const oneOwnerFirst: NamedPromise = {
     /** By restart and uid of the owner. */
     const touched = new Map<string, Map<string, Touched>>();
     return {
-      // With the template of before it shows nothing more, and what it lacks comes back.
+      // With the template of before it shows nothing more, nor does another one of its name.
       change(change) {
         const { uid = '' } = change.object.metadata;
         for (const [id, owners] of touched) {
-          if (owners.has(uid) && takesBack(change, id.slice(id.indexOf(' ') + 1))) owners.delete(uid);
+          if (!owners.has(uid)) continue;
+          const isOver = change.change === 'DELETED' || takesBack(change, id.slice(id.indexOf(' ') + 1));
+          if (isOver) owners.delete(uid);
         }
         return undefined;
       },
@@ -368,6 +370,16 @@ export function worksIn(
   return isNew && isReady(pod) && owners.has(ownerOf(history, pod)?.metadata.name ?? '');
 }
 
+/** New Pods work, or nothing is left of the owners that show what the content breaks. */
+function isLifted(history: History, namespace: string, verdict: Verdict): boolean {
+  const pods = history.objects.in<Pod>('pods', namespace);
+  const kinds = ['deployments', 'replicasets', ...Object.values(plurals)];
+  const isThere = (owner: string) =>
+    kinds.some((plural) => history.objects.get(plural, namespace, owner) !== undefined) ||
+    pods.some(({ metadata }) => metadata.name.startsWith(`${owner}-`));
+  return pods.some((pod) => worksIn(history, pod, verdict)) || ![...verdict.owners].some(isThere);
+}
+
 export const brokenContentStops: NamedPromise = {
   name: 'R3',
   sentence:
@@ -398,8 +410,7 @@ export const brokenContentStops: NamedPromise = {
         const begun = evicts(history, request) ?? rollsOut(history, request);
         const verdict = begun && verdicts.get(begun.run.uid);
         if (begun === undefined || verdict === undefined) return undefined;
-        const pods = history.objects.in<Pod>('pods', begun.pod.metadata.namespace ?? '');
-        if (pods.some((pod) => worksIn(history, pod, verdict))) return undefined;
+        if (isLifted(history, begun.pod.metadata.namespace ?? '', verdict)) return undefined;
         // Another one may not have been shown it.
         if (request.replica !== verdict.writer && !isCalm(history)) return undefined;
         const text = `${begun.pod.metadata.name} was taken away for a content that breaks Pods`;

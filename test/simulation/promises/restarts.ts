@@ -215,6 +215,8 @@ export const rolloutOncePerChange: NamedPromise = {
     const patched = new Map<string, number>();
     /** Of each owner and watcher, when others than the operator took back a template that no status told of, last. */
     const takenBack = new Map<string, number>();
+    /** Of each owner and watcher, when a replica was shown last that the template was changed, by its name. */
+    const shown = new Map<string, Map<string, number>>();
     /** Pods that went so lately that a replica may not know, the oldest first. */
     const gone: { readonly pod: Pod; readonly at: number }[] = [];
     const keyOf = ({ watcher, owner }: Omit<TemplateChange, 'replica'>) =>
@@ -227,8 +229,8 @@ export const rolloutOncePerChange: NamedPromise = {
       if (isForged(watcher)) return undefined;
       const what = `the template of ${owner.kind} ${owner.metadata.name} was changed`;
       const isAgain = watcher.raiseCount <= before;
-      if (isAgain && !hasBegunSince(history, replica, takenBack.get(key)))
-        return { text: `${what} twice for one change`, clue: 'rollout twice' };
+      const isUnknown = takenBack.has(key) && !knows(history, replica, shown.get(key));
+      if (isAgain && !isUnknown) return { text: `${what} twice for one change`, clue: 'rollout twice' };
       return hasStalePods(history, watcher, owner, gone)
         ? kept
         : { text: `${what} although none of its Pods is stale`, clue: 'rollout for nothing' };
@@ -246,6 +248,13 @@ export const rolloutOncePerChange: NamedPromise = {
           return undefined;
         });
       },
+      seen({ resource, object, replica, time }) {
+        for (const { watcher } of changedTemplates(history, resource, object)) {
+          const key = keyOf({ watcher, owner: object });
+          shown.set(key, (shown.get(key) ?? new Map<string, number>()).set(replica, time));
+        }
+        return undefined;
+      },
     };
   },
 };
@@ -258,9 +267,13 @@ function tellsOfTemplate({ watcher, owner }: Omit<TemplateChange, 'replica'>): b
   return isChanged || revertedOwners.includes(uid ?? '');
 }
 
-/** What happened before the process began, and no status tells, it cannot know. */
-function hasBegunSince({ replicas }: History, replica: string, time = Number.POSITIVE_INFINITY): boolean {
-  return (replicas.get(replica)?.startedAt ?? 0) > time;
+/** What no status tells, and its present process was not shown, a replica cannot know. */
+function knows(
+  { replicas }: History,
+  replica: string,
+  shown: ReadonlyMap<string, number> = new Map(),
+): boolean {
+  return (shown.get(replica) ?? Number.NEGATIVE_INFINITY) >= (replicas.get(replica)?.startedAt ?? 0);
 }
 
 function isForged({ forgedAt }: WatcherRun): boolean {
@@ -269,7 +282,17 @@ function isForged({ forgedAt }: WatcherRun): boolean {
 
 /** Each watcher whose annotation in the template of a workload has changed. */
 function templateChanges(history: History, { resource, change, object, previous }: ChangeEntry) {
-  if (!workloads.has(resource) || change !== 'MODIFIED') return [];
+  return change === 'MODIFIED' ? changedTemplates(history, resource, object, previous) : [];
+}
+
+/** Each watcher whose annotation in the template of the workload is not the one of before, if there was any. */
+function changedTemplates(
+  history: History,
+  resource: string,
+  object: KubernetesObject,
+  previous?: KubernetesObject,
+) {
+  if (!workloads.has(resource)) return [];
   const [before, after] = [annotationsOf(previous), annotationsOf(object)];
   // A rollout that is taken back may take the annotation away.
   const names = Object.keys({ ...before, ...after })

@@ -105,6 +105,7 @@ describe('S7, once per change', () => {
         .change('configwatchers', watcher('w', pendingAt(602_000)), 'MODIFIED', 'replica-0')
         .pass(5 * second);
       made.change('statefulsets', workload('one'), 'MODIFIED', 'replica-0').pass(second);
+      made.show('replica-0', 'statefulsets', 'web');
       const owners = [{ uid: 'web-uid', wanted: 1, available: 1, templateChanged: isTold }];
       const seen = watcher('w', { pending: { ...pendingAt(602_000).pending, owners } });
       made.change('configwatchers', seen, 'MODIFIED', 'replica-0').pass(second);
