@@ -4,10 +4,10 @@
  */
 import { atAnnotation, atReason } from '../../api/at-constants.ts';
 import type { ContainerStateTerminated, ContainerStatus, Pod } from '../../kubernetes/objects.ts';
-import { parseTime } from '../../kubernetes/time.ts';
 import type { Cause } from '../plan/cause.ts';
 import { mainContainerName } from '../plan/run.ts';
 import { initWork } from './init-work.ts';
+import { finishTimeOf, instant, startTimeOf } from './node-times.ts';
 
 export interface PodView {
   readonly pod: Pod;
@@ -129,49 +129,6 @@ function isStandIn(end: ContainerStateTerminated | undefined): boolean {
 /** No status shows how a run ended that was lost with its node: lastState describes the run before it. */
 function isCutOff(main: ContainerStatus | undefined, ended: PodView['ended']): boolean {
   return ended !== undefined && main?.state?.running !== undefined;
-}
-
-/** Epoch milliseconds; a container that could not be started reports the start of 1970, which is none. */
-function instant(text: string | null | undefined): number | undefined {
-  const time = typeof text === 'string' ? parseTime(text) : Number.NaN;
-  return time > 0 ? time : undefined;
-}
-
-/** The clock of a node may be behind: nothing starts before its Pod is created. */
-function startTimeOf(pod: Pod, main: ContainerStatus | undefined): number | undefined {
-  return notBefore(pod, firstStart(main) ?? instant(pod.status?.startTime));
-}
-
-/**
- * By a node whose clock is minutes behind, a run that was deleted seems to have ended before it. Nothing of a Pod happens
- * before its creation, and none of it starts before the API server has bound it to the node, so what the node dates before
- * that shows by how much it is behind at least.
- */
-function finishTimeOf(pod: Pod, last: ContainerStateTerminated | undefined): number | undefined {
-  const finishedAt = instant(last?.finishedAt);
-  const createdAt = instant(pod.metadata.creationTimestamp) ?? 0;
-  const bound = pod.status?.conditions?.find(
-    ({ type, status }) => type === 'PodScheduled' && status === 'True',
-  );
-  const boundAt = instant(bound?.lastTransitionTime) ?? 0;
-  const since = Math.max(createdAt, boundAt);
-  const seenAt = instant(pod.status?.startTime) ?? since;
-  const behindMs = Math.max(0, since - Math.min(seenAt, instant(last?.startedAt) ?? since));
-  return notBefore(pod, finishedAt && finishedAt + behindMs);
-}
-
-function notBefore({ metadata }: Pod, time: number | undefined): number | undefined {
-  return time && Math.max(time, instant(metadata.creationTimestamp) ?? 0);
-}
-
-/** A container's status goes back one run only, so that the first start is known for two runs. */
-function firstStart(main: ContainerStatus | undefined): number | undefined {
-  const { state, lastState, restartCount = 0 } = main ?? {};
-  const current = state?.running?.startedAt ?? state?.terminated?.startedAt;
-  const previous = lastState?.terminated?.startedAt;
-  // While it waits for its next start, the last run is the current one.
-  const runs = current === undefined ? [previous] : [current, previous];
-  return restartCount < runs.length ? instant(runs[restartCount]) : undefined;
 }
 
 function failedStarts(main: ContainerStatus | undefined): number {

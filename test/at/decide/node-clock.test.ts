@@ -35,6 +35,22 @@ describe('the start of a command', () => {
   });
 });
 
+describe('the start of a command whose Pod had to wait for a node', () => {
+  it('is not before the node got the Pod, where the clock of the node is behind', () => {
+    const at = launched({ activeDeadlineSeconds: 60 });
+    const [boundAt, startedAt] = [dueTime + 180 * second, dueTime + 80 * second];
+    const bound = { type: 'PodScheduled', status: 'True', lastTransitionTime: timeText(boundAt) };
+    const pod = withPodStatus(started(created(at), startedAt), {
+      startTime: timeText(startedAt),
+      conditions: [bound],
+    });
+    const decision = decide(observing({ at, pod, now: boundAt + 21 * second }));
+    assert.deepEqual(decision.actions, []);
+    assert.equal(decision.status?.startTime, '2030-01-31T09:03:00.000Z');
+    assert.equal(decision.requeueAt, boundAt + 60 * second);
+  });
+});
+
 describe('a run of which the operator knows too early a time, its machine having been suspended', () => {
   it('neither starts nor ends before its Pod was created', () => {
     const at = launched({ activeDeadlineSeconds: 30 });

@@ -195,9 +195,9 @@ function missingTo(
     case 'DeadlineExceeded': {
       const { activeDeadlineSeconds = 0 } = limits;
       const startedAt = startedAtOf(pod);
-      // A start before the Pod was made is one of a wrong clock: what is certain is that it was not before that.
+      // A start before a node got the Pod is one of a wrong clock: what is certain is that it was not before that.
       const isDoubtful = startedAt === undefined || wrongAt >= pod.createdAt - wrongFor;
-      const since = isDoubtful ? pod.createdAt : startedAt;
+      const since = isDoubtful ? boundAt(pod) : startedAt;
       return since + activeDeadlineSeconds * 1000 - imprecision - time;
     }
     case 'PendingTimeout': {
@@ -213,4 +213,10 @@ function missingTo(
     default:
       return undefined;
   }
+}
+
+/** When a node got the Pod, epoch milliseconds, or else when it was made. */
+function boundAt({ pod, createdAt }: RunPod): number {
+  const bound = pod.status?.conditions?.find((one) => one.type === 'PodScheduled' && one.status === 'True');
+  return Math.max(createdAt, Date.parse(bound?.lastTransitionTime ?? '') || 0);
 }
