@@ -23,7 +23,7 @@ export interface PodView {
   readonly init: ReturnType<typeof initWork>;
   /** Its first start, epoch milliseconds; when that is forgotten after restarts, that of the Pod. */
   readonly startTime: number | undefined;
-  /** Its end, epoch milliseconds, once the Pod has ended; as far as can be seen by the API server's clock. */
+  /** Its end for good, epoch milliseconds, also before its Pod ends; as far as can be seen by the API server's clock. */
   readonly finishTime: number | undefined;
   readonly restarts: number;
   /** Starts of the main container that have ended in failure. */
@@ -79,7 +79,7 @@ export function observePod(pod: Pod): PodView {
     started,
     init: initWork(pod),
     startTime: started ? startTimeOf(pod, main) : undefined,
-    finishTime: ended === undefined ? undefined : finishTimeOf(pod, last),
+    finishTime: ended === undefined && !isOver ? undefined : finishTimeOf(pod, last),
     restarts,
     commandFailures: failedStarts(main),
     failedStarts: failedStarts(main) + helpers.reduce((sum, helper) => sum + helper.failedStarts, 0),

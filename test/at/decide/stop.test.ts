@@ -138,6 +138,7 @@ describe('a Pod on a node that does not answer', () => {
     const { status } = decide(observing({ at, pod, now: overdue }));
     assert.deepEqual([status?.outcome, status?.reason, status?.exitCode], ['Succeeded', 'Succeeded', 0]);
     assert.match(status?.message ?? '', /its node does not answer$/, 'and nothing of it still runs');
+    assert.equal(status?.completionTime, '2030-01-31T09:00:02.000Z');
   });
 
   it('is no failure of a command that may have been killed with it: another attempt follows once it is gone', () => {
