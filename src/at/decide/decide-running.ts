@@ -168,10 +168,11 @@ function retry(o: Observed, launch: Attempt, status: AtStatus, last: Ending): Dr
 
 /** A create of another replica, or one that came late, has made a Pod of this At again: it need not run once more. */
 function doneElsewhere(o: Observed, { podUID }: Attempt, status: AtStatus): Draft | undefined {
+  const { startTime: _, ...rest } = status;
   for (const view of surplusOf(o, podUID)) {
     const ending = endingOf(view, tellsOutput(o));
     if (ending?.outcome === atOutcome.succeeded) {
-      return done(o, { ...status, podUID: view.uid }, ending, { view, events: [] });
+      return done(o, { ...rest, podName: view.name, podUID: view.uid }, ending, { view, events: [] });
     }
   }
   return undefined;

@@ -170,6 +170,24 @@ describe('a surplus Pod', () => {
     assert.deepEqual(actionTypes(look(ownedBy(succeeded(surplusOf(retried)), 'other-uid'))), ['CreatePod']);
   });
 
+  it('is named with its start in the status of the At that has succeeded in it', () => {
+    const lost = withStatus(retried, {
+      ...retried.status,
+      ...{
+        attempts: 2,
+        podName: 'example-at-pod-2',
+        podUID: 'pod-uid-2',
+        startTime: '2030-01-31T09:10:00.000Z',
+      },
+    });
+    const earlierPods = [succeeded(surplusOf(retried))];
+    const { status } = decide(observing({ at: lost, earlierPods, live: true, now: dueTime + 3600 * second }));
+    assert.deepEqual(
+      [status?.outcome, status?.podName, status?.podUID, status?.startTime],
+      ['Succeeded', 'example-at-pod', 'surplus-uid', '2030-01-31T09:00:01.000Z'],
+    );
+  });
+
   it('keeps no attempt waiting once nothing more will be heard of it, whoever holds it', () => {
     const deleted = terminating(surplusOf(retried), dueTime);
     const look = (pod: Pod, seconds: number) =>
