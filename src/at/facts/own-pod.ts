@@ -87,7 +87,10 @@ export function currentAttempt(o: Observed): Attempt | undefined {
   return { attempt: recorded, podName, podUID: podUID ?? '', view: recordedPod(o), isNew: false };
 }
 
-/** The attempt with this Pod, which is there or was shown to go away: a run that was seen is not repeated. */
+/**
+ * The attempt with this Pod, which is there or was shown to go away: a run that was seen is not repeated. One that went
+ * away comes first: the Pod at its name is that of a late create.
+ */
 function unrecorded(
   o: Observed,
   attempt: number,
@@ -95,10 +98,13 @@ function unrecorded(
   present: Pod | undefined,
 ): Attempt | undefined {
   const pod = owned(o, present);
-  const last = pod ?? o.departed.findLast(({ metadata }) => metadata.name === podName);
+  const gone = o.departed.findLast(
+    ({ metadata }) => metadata.name === podName && metadata.uid !== pod?.metadata.uid,
+  );
+  const last = gone ?? pod;
   if (last === undefined) return undefined;
   const podUID = last.metadata.uid ?? '';
-  const view = pod === undefined ? lastOf(o, last) : viewOf(o, pod);
+  const view = last === gone ? lastOf(o, last) : viewOf(o, last);
   return { attempt, podName, podUID, view, last, isNew: true };
 }
 

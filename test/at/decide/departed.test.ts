@@ -109,6 +109,19 @@ describe('decide, about a Pod that was shown before status records it', () => {
     assert.equal(status?.launchTime, '2030-01-31T09:00:00.000Z');
   });
 
+  it('takes it for the run, and stops the Pod that a late create has brought at its name', () => {
+    const late = { ...pod, metadata: { ...pod.metadata, uid: 'late-uid' } };
+    const o = observing({ at, pod: late, departed: [succeeded(created(at))] });
+    const { actions, status } = decide(o);
+    assert.deepEqual([status?.phase, status?.outcome, status?.podUID], ['DONE', 'Succeeded', 'pod-uid-1']);
+    assert.deepEqual(
+      actions.map((action) => [action.type, 'body' in action && (action.body as Pod).metadata.uid]),
+      [['PatchPod', 'late-uid']],
+    );
+    const again = decide({ ...o, departed: [pod, late], live: true });
+    assert.deepEqual([again.status?.reason, again.status?.podUID], ['PodLost', 'pod-uid-1']);
+  });
+
   it('takes a podUID beside no attempt for no launch: a user has written it', () => {
     const forged = withStatus(waiting({ ...retried, suspend: true }), { podUID: 'forged' });
     assert.match(endOf({ at: forged, live: true, now: longBeforeDue }), /^PENDING/);
