@@ -148,8 +148,8 @@ function ofWait({ at: { status } }: Observed, { started }: PodView, end: Ending)
 /** What was to end the run, as status says it, where its Pod does not: others have deleted it, or it did not start. */
 function notedCause({ started }: PodView, { reason }: AtStatus): string | undefined {
   const { canceled, deadlineExceeded, backoffLimitExceeded } = atReason;
-  const isLasting = reason === canceled || reason === deadlineExceeded || reason === backoffLimitExceeded;
-  return isLasting || (!started && reason !== atReason.evicted) ? reason : undefined;
+  const isForGood = reason === canceled || reason === deadlineExceeded || reason === backoffLimitExceeded;
+  return isForGood || (!started && reason !== atReason.evicted) ? reason : undefined;
 }
 
 function mayRetry({ at }: Observed, { attempt }: Attempt, status: AtStatus): boolean {
@@ -244,7 +244,9 @@ function decideAlive(o: Observed, running: Running): Draft {
     return isStripped ? { ...steps, requeueAfter: strippedPollMs } : steps;
   }
   if (isStripped) {
-    return { actions: [], status: steadyStatus(o, running), events, requeueAfter: strippedPollMs };
+    const end = view.stop ?? stopCause(o, running);
+    const status = isLasting(end) ? notedStatus(o, running, end) : steadyStatus(o, running);
+    return { actions: [], status, events, requeueAfter: strippedPollMs };
   }
   if (view.stop !== undefined) {
     return followStop(o, running, view.stop);
@@ -263,6 +265,11 @@ function decideAlive(o: Observed, running: Running): Draft {
     events: [...events, ...failingEvents(o, status)],
     ...nextDeadline(o, running),
   };
+}
+
+/** What ends the At whatever becomes of a Pod that it cannot stop: once it has been seen, nothing is tried again. */
+function isLasting(cause: Stop | undefined): cause is Stop {
+  return cause?.reason === atReason.canceled || cause?.reason === atReason.deadlineExceeded;
 }
 
 /** Why the Pod goes away, in status before it is gone: a process that starts then finds nothing else that says so. */
@@ -290,7 +297,7 @@ function withReason(o: Observed, running: Running, end: Stop | undefined): AtSta
 function decideTerminating(o: Observed, running: Running, overdue: number): Steps {
   const { view, events } = running;
   const cause = view.stop ?? commandEnd(view) ?? stopCause(o, running);
-  const isStopped = cause?.reason === atReason.canceled || cause?.reason === atReason.deadlineExceeded;
+  const isStopped = isLasting(cause);
   // Why the Pod was stopped stands on it, whatever its command does then.
   const end = view.stop === undefined ? commandEnd(view) : undefined;
   const status = withReason(o, running, isStopped ? cause : end);

@@ -6,12 +6,16 @@ import {
   conditions,
   created,
   decideInParts as decide,
+  dueTime,
   edited,
   eventReasons,
   justAfterDue,
   launched,
   longBeforeDue,
   observing,
+  ownedBy,
+  second,
+  started,
   waiting,
   withStatus,
 } from '../../fixtures/at.ts';
@@ -79,4 +83,28 @@ describe('decide, RUNNING and canceled before a kubelet took the Pod', () => {
     );
     assert.equal(decide(observing({ at: back, live: true })).status?.outcome, 'Canceled');
   });
+});
+
+describe('decide, RUNNING in a Pod whose owner was taken away', () => {
+  const run = launched({ disruptionPolicy: 'Retry', activeDeadlineSeconds: 30 });
+  const pod = ownedBy(started(created(run)), undefined);
+  for (const [what, spec, now, end] of [
+    [
+      'a cancel, also once it is taken back',
+      { cancel: true },
+      dueTime + 2 * second,
+      ['Canceled', 'Canceled'],
+    ],
+    ['the deadline', {}, dueTime + 31 * second, ['Failed', 'DeadlineExceeded']],
+  ] as const) {
+    it(`tells ${what}, without a write of the Pod, and tries nothing again`, () => {
+      const at = edited(run, spec);
+      const seen = decide(observing({ at, pod, now }));
+      assert.deepEqual([seen.actions, seen.status?.phase, seen.status?.reason], [[], 'RUNNING', end[1]]);
+      const back = edited(withStatus(at, seen.status), { cancel: false });
+      assert.equal(decide(observing({ at: back, pod, now })).status?.reason, end[1]);
+      const gone = decide(observing({ at: back, now, live: true }));
+      assert.deepEqual([gone.actions, gone.status?.outcome, gone.status?.reason], [[], ...end]);
+    });
+  }
 });
