@@ -134,7 +134,10 @@ export interface AtSpecTemplate {
 
 /** PodSpec of the Pod. It is checked by a dry run of the Pod before the command is due. */
 export interface AtSpecTemplateSpec {
-  /** Follows from backoffLimit. Where it is set it must agree; Always is refused. */
+  /**
+   * Follows from backoffLimit: Never where that is 0, also if OnFailure is set here, else OnFailure. Always
+   * is refused, and so is Never with a backoffLimit above 0.
+   */
   readonly restartPolicy?: string;
   /**
    * The first one is the main container, named busybox unless it has a name. The run ends with it: once it
