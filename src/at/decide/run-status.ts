@@ -120,13 +120,21 @@ export function waitingReason(status: AtStatus | undefined): string | undefined 
     : undefined;
 }
 
-/** The same status, as if the run had never waited, and without what {@link withAttempt} adds. */
+/** The same status, as if the run had never waited, and without what {@link withAttempt} and {@link stuckStatus} add. */
 export function withoutCause(o: Observed, status: AtStatus): AtStatus {
-  const { reason: _, message: __, ...rest } = status;
-  if (waitingReason(status) === undefined) {
-    return status.reason === undefined ? rest : status;
+  const { reason, message, ...rest } = status;
+  const launched = findCondition(status.conditions, atCondition.launched);
+  const isStuck = launched?.reason === atReason.podUnreachable;
+  if (reason === undefined) {
+    return rest;
   }
-  return stated(o, rest, [launchedCondition(o, status.podName ?? '')]);
+  const isOfStop = waitingReason(status) === undefined;
+  if (isOfStop && !isStuck) {
+    return status;
+  }
+  const said = message === undefined || message === launched?.message ? {} : { message };
+  const cause = isOfStop ? { reason, ...said } : {};
+  return stated(o, { ...rest, ...cause }, [launchedCondition(o, status.podName ?? '')]);
 }
 
 /** The status of a later attempt that says so where there is nothing else to tell. */
