@@ -124,7 +124,7 @@ function decideEnded(o: Observed, running: Running, end: Ending): Draft {
   const { launch, view, status, events } = running;
   const cause = end.disrupted ? notedCause(view, status) : undefined;
   const found =
-    cause === undefined ? ofWait(o, view, end) : stoppedEnding(cause, end.exitCode, status.message);
+    cause === undefined ? ofWait(o, running, end) : stoppedEnding(cause, end.exitCode, status.message);
   if (found.disrupted && takesPodsAlong(o.at)) {
     return nothing;
   }
@@ -138,11 +138,19 @@ function decideEnded(o: Observed, running: Running, end: Ending): Draft {
   return done(o, status, { ...ending, message }, running);
 }
 
-/** A Pod that reaches its deadline without a start has waited for what status tells. */
-function ofWait({ at: { status } }: Observed, { started }: PodView, end: Ending): Ending {
+/**
+ * A Pod that reaches its deadline without a start has waited for what status tells. Where that deadline is one of the
+ * template, it has not waited for as long as pendingTimeoutSeconds allows.
+ */
+function ofWait({ at: { status } }: Observed, { view, run }: Running, end: Ending): Ending {
+  if (view.started || end.reason !== atReason.pendingTimeout) return end;
   const reason = waitingReason(status);
-  const isTold = !started && end.reason === atReason.pendingTimeout && reason !== undefined;
-  return isTold ? stoppedEnding(reason, end.exitCode, status?.message) : end;
+  if (reason !== undefined) return stoppedEnding(reason, end.exitCode, status?.message);
+  const waitedMs = (view.pod.spec.activeDeadlineSeconds ?? 0) * 1000 - view.init.doneMs;
+  const limitMs = run.pendingTimeoutSeconds * 1000;
+  const isOfWait = view.stop !== undefined || (limitMs > 0 && waitedMs >= limitMs);
+  const message = 'the Pod reached its activeDeadlineSeconds before the command started';
+  return isOfWait ? end : stoppedEnding(atReason.deadlineExceeded, end.exitCode, message);
 }
 
 /** What was to end the run, as status says it, where its Pod does not: others have deleted it, or it did not start. */

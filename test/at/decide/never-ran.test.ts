@@ -1,6 +1,7 @@
 /** What the kubelet writes of a container that it cannot find when it ends the Pod: an exit code, and no start. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { At } from '../../../src/api/at.generated.ts';
 import { observePod } from '../../../src/at/facts/observe-pod.ts';
 import type { ContainerState, Pod } from '../../../src/kubernetes/objects.ts';
 import {
@@ -15,7 +16,9 @@ import {
   observing,
   patched,
   second,
+  timeText,
   withPodStatus,
+  withStatus,
 } from '../../fixtures/at.ts';
 
 const standIn: ContainerState = {
@@ -52,6 +55,53 @@ describe('a Pod that is ended before its command ran', () => {
     assert.equal(status?.reason, 'PendingTimeout');
     assert.equal(status?.exitCode, undefined);
     assert.equal(status?.startTime, undefined);
+  });
+
+  describe('is DeadlineExceeded when that was a deadline of its template', () => {
+    const said = 'the Pod reached its activeDeadlineSeconds before the command started';
+    const template = (initContainers: object[] = []) => ({
+      spec: { activeDeadlineSeconds: 60, ...(initContainers.length > 0 && { initContainers }) },
+    });
+    const endOf = (at: At, status: Pod['status'] = {}) => {
+      const pod = withPodStatus(endedEarly(created(at), 'DeadlineExceeded'), status);
+      const { status: end } = decide(observing({ at, pod, now: dueTime + 130 * second }));
+      return [end?.outcome, end?.reason, end?.message];
+    };
+    const exceeded = ['Failed', 'DeadlineExceeded', said];
+
+    it('and less than pendingTimeoutSeconds, or that is off', () => {
+      for (const pendingTimeoutSeconds of [900, 61, 0]) {
+        assert.deepEqual(
+          endOf(launched({ command: 'echo YAY', template: template(), pendingTimeoutSeconds })),
+          exceeded,
+        );
+      }
+      const [, reason] = endOf(
+        launched({ command: 'echo YAY', template: template(), pendingTimeoutSeconds: 60 }),
+      );
+      assert.equal(reason, 'PendingTimeout');
+    });
+
+    it('and an init container was at work', () => {
+      const at = launched({
+        command: 'echo YAY',
+        template: template([{ name: 'fetch' }]),
+        pendingTimeoutSeconds: 50,
+      });
+      const [startedAt, finishedAt] = [timeText(dueTime + second), timeText(dueTime + 61 * second)];
+      const state = { terminated: { exitCode: 137, startedAt, finishedAt } };
+      assert.deepEqual(
+        endOf(at, { initContainerStatuses: [{ name: 'fetch', restartCount: 0, state }] }),
+        exceeded,
+      );
+    });
+
+    it('unless status tells what the Pod waited for', () => {
+      const at = launched({ command: 'echo YAY', template: template() });
+      const pod = inState(created(at), { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } });
+      const told = withStatus(at, decide(observing({ at, pod, now: dueTime + 20 * second })).status);
+      assert.deepEqual(endOf(told), ['Failed', 'ImagePullBackOff', 'no such image']);
+    });
   });
 
   it('is canceled after its Pod was created, not while it ran', () => {
