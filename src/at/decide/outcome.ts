@@ -114,6 +114,9 @@ function disruptionOf(view: PodView): string | undefined {
 /** How far the clock of a node may be behind the API server's without its Pod showing that. */
 const clockSlackMs = 5000;
 
+/** terminationGracePeriodSeconds of a Pod that names none. */
+export const defaultGraceSeconds = 30;
+
 /**
  * Whether the run had ended by itself, or at its deadline, before that, epoch milliseconds: an eviction, or a finalizer,
  * meets Pods that failed long ago. Of one that is started again after a failure, the last run is no end.
@@ -147,11 +150,17 @@ function endedBeforeDeadline({ pod, last }: PodView): boolean {
   return isOver && parseTime(last?.finishedAt ?? '') < deadline;
 }
 
-/** Whether the Pod was deleted while it ran. */
+/**
+ * Whether the Pod was deleted while it ran. The kubelet takes away a Pod that it has ended, and from Kubernetes 1.36 on the
+ * API server dates the deletion anew then: what is certain is that it was asked for within the grace period before.
+ */
 function isDeletedRun(view: PodView): boolean {
-  const { pod, deletionDue } = view;
-  const { deletionGracePeriodSeconds = 0 } = pod.metadata;
-  return deletionDue !== undefined && !hadEnded(view, deletionDue - deletionGracePeriodSeconds * 1000);
+  const { pod, deletionDue, lastEnd } = view;
+  if (deletionDue === undefined) return false;
+  const { deletionGracePeriodSeconds: grace = 0 } = pod.metadata;
+  const isDatedAnew = grace === 0 && lastEnd !== undefined && Math.abs(deletionDue - lastEnd) <= clockSlackMs;
+  const seconds = isDatedAnew ? (pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds) : grace;
+  return !hadEnded(view, deletionDue - seconds * 1000);
 }
 
 function disruptionMessage(reason: string): string {

@@ -12,6 +12,7 @@ import { isGated } from '../facts/own-pod.ts';
 import type { Run } from '../plan/run.ts';
 import { configError, configErrorLimitMs, failingStatus } from './failing.ts';
 import { startSeen } from './history.ts';
+import { defaultGraceSeconds } from './outcome.ts';
 import { updatedStatus, withCause } from './run-status.ts';
 
 /**
@@ -94,7 +95,6 @@ export function isPastDeadline(o: Observed, running: Running): boolean {
 
 /** How long after its grace period a Pod may take to end. */
 const endSlackMs = 10_000;
-const defaultGraceSeconds = 30;
 
 /** When a Pod should have ended that has begun to since then, epoch milliseconds. */
 export function endDue({ pod }: PodView, since: number): number {

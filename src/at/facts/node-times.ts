@@ -20,10 +20,23 @@ export function startTimeOf(pod: Pod, main: ContainerStatus | undefined): number
 /** By a node whose clock is minutes behind, a run that was deleted seems to have ended before it. */
 export function finishTimeOf(pod: Pod, last: ContainerStateTerminated | undefined): number | undefined {
   const finishedAt = instant(last?.finishedAt);
+  return notBefore(takenSince(pod), finishedAt && finishedAt + behindMs(pod, last));
+}
+
+/** When the last of its containers ended, epoch milliseconds, likewise. */
+export function lastEndOf(pod: Pod, last: ContainerStateTerminated | undefined): number | undefined {
+  const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
+  const ends = [...initContainerStatuses, ...containerStatuses].flatMap(
+    ({ state }) => instant(state?.terminated?.finishedAt) ?? [],
+  );
+  return ends.length === 0 ? undefined : Math.max(...ends) + behindMs(pod, last);
+}
+
+/** By how much the clock of the node is behind at least. */
+function behindMs(pod: Pod, last: ContainerStateTerminated | undefined): number {
   const since = takenSince(pod);
   const seenAt = instant(pod.status?.startTime) ?? since;
-  const behindMs = Math.max(0, since - Math.min(seenAt, instant(last?.startedAt) ?? since));
-  return notBefore(since, finishedAt && finishedAt + behindMs);
+  return Math.max(0, since - Math.min(seenAt, instant(last?.startedAt) ?? since));
 }
 
 /** Since when a node may have run the Pod, epoch milliseconds, by the API server's clock. */

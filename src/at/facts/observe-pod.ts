@@ -7,7 +7,7 @@ import type { ContainerStateTerminated, ContainerStatus, Pod } from '../../kuber
 import type { Cause } from '../plan/cause.ts';
 import { mainContainerName } from '../plan/run.ts';
 import { initWork } from './init-work.ts';
-import { finishTimeOf, instant, startTimeOf } from './node-times.ts';
+import { finishTimeOf, instant, lastEndOf, startTimeOf } from './node-times.ts';
 
 export interface PodView {
   readonly pod: Pod;
@@ -25,6 +25,8 @@ export interface PodView {
   readonly startTime: number | undefined;
   /** Its end for good, epoch milliseconds, also before its Pod ends; as far as can be seen by the API server's clock. */
   readonly finishTime: number | undefined;
+  /** When the last of its containers ended, likewise, once the Pod has ended. */
+  readonly lastEnd: number | undefined;
   readonly restarts: number;
   /** Starts of the main container that have ended in failure. */
   readonly commandFailures: number;
@@ -80,6 +82,7 @@ export function observePod(pod: Pod): PodView {
     init: initWork(pod),
     startTime: started ? startTimeOf(pod, main) : undefined,
     finishTime: ended === undefined && !isOver ? undefined : finishTimeOf(pod, last),
+    lastEnd: ended === undefined ? undefined : lastEndOf(pod, last),
     restarts,
     commandFailures: failedStarts(main),
     failedStarts: failedStarts(main) + helpers.reduce((sum, helper) => sum + helper.failedStarts, 0),

@@ -138,9 +138,12 @@ function transformInit(container: ContainerStatus): ContainerStatus {
   }));
 }
 
-/** Of other containers than the main one it is read whether they fail, and what they wait for. */
+/** Of other containers than the main one it is read whether they fail, what they wait for, and when the last of them ends. */
 function transformHelper(container: ContainerStatus): ContainerStatus {
-  return transformRuns(container, ({ exitCode }) => ({ exitCode }));
+  return transformRuns(container, ({ exitCode, finishedAt }) => ({
+    exitCode,
+    ...(finishedAt === undefined ? {} : { finishedAt }),
+  }));
 }
 
 function transformRuns(

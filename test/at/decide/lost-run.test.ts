@@ -1,6 +1,7 @@
 /** What is said of a run that its Pod does not tell the end of, or that was over before its Pod was deleted. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { transformPod } from '../../../src/at/facts/transform.ts';
 import {
   actionTypes,
   created,
@@ -60,6 +61,39 @@ describe('decide, a command that failed by itself', () => {
   it('counts as disturbed when its Pod was deleted first, by a clock that may go 5 s after', () => {
     for (const ms of [-second, 5 * second])
       assert.deepEqual(actionTypes(deletedAfter(ms, true)), ['CreatePod']);
+  });
+
+  describe('beside a native sidecar that took long to end, as the last version of its Pod tells it', () => {
+    /** By which the kubelet takes a Pod away that has ended; the API server dates the deletion anew. */
+    const deleted = (failedAt: number, sidecarAt: number, dated: number, isKept: boolean) => {
+      const end = (exitCode: number, time: number) => ({
+        terminated: { exitCode, startedAt: timeText(dueTime), finishedAt: timeText(time) },
+      });
+      const ended = withPodStatus(inState(created(at), end(137, failedAt)), {
+        phase: 'Failed',
+        initContainerStatuses: [{ name: 'proxy', restartCount: 0, state: end(143, sidecarAt) }],
+      });
+      const metadata = {
+        ...ended.metadata,
+        ...{ deletionTimestamp: timeText(dated), deletionGracePeriodSeconds: 0 },
+      };
+      const pod = isKept ? transformPod({ ...ended, metadata }) : { ...ended, metadata };
+      return decide(observing({ at, pod, now: dated + second, live: true }));
+    };
+    const start = dueTime + 60 * second;
+
+    for (const isKept of [false, true]) {
+      it(`was disturbed when its Pod was deleted before that: ${isKept ? 'in the cache' : 'live'}`, () => {
+        const decision = deleted(start + second, start + 20 * second, start + 21 * second, isKept);
+        assert.deepEqual(actionTypes(decision), ['CreatePod']);
+      });
+
+      it(`is not repeated when it failed long before: ${isKept ? 'in the cache' : 'live'}`, () => {
+        const [failedAt, sidecarAt] = [start - 60 * second, start - 59 * second];
+        const { actions, status } = deleted(failedAt, sidecarAt, start, isKept);
+        assert.deepEqual([actions, status?.reason], [[], 'CommandFailed']);
+      });
+    }
   });
 
   describe('on a node whose clock is two minutes behind', () => {

@@ -128,7 +128,7 @@ describe('transformed objects', () => {
     }
   });
 
-  it('keep the name and the status of the main container, and whether others fail', () => {
+  it('keep the name and the status of the main container, and whether others fail and when', () => {
     const pod = succeeded(created(at));
     const proxy = { name: 'proxy', restartCount: 3, state: exited(7, 'x'.repeat(4096)) };
     const small = transformPod({
@@ -138,7 +138,10 @@ describe('transformed objects', () => {
     });
     const [helper, ...main] = small.status?.containerStatuses ?? [];
     assert.deepEqual(main, transformPod(pod).status?.containerStatuses);
-    assert.deepEqual(helper, { name: 'proxy', restartCount: 3, state: { terminated: { exitCode: 7 } } });
+    const finishedAt = proxy.state.terminated?.finishedAt;
+    assert.deepEqual(helper, {
+      ...{ name: 'proxy', restartCount: 3, state: { terminated: { exitCode: 7, finishedAt } } },
+    });
     assert.deepEqual(small.spec.containers, [{ name: 'busybox' }]);
     assert.deepEqual(transformPod(small), small);
   });
