@@ -148,7 +148,7 @@ describe('an At converges', () => {
   });
 });
 
-type Act = 'land' | 'deletePod' | 'evict' | 'stranger' | 'recreate' | 'doom';
+type Act = 'land' | 'deletePod' | 'evict' | 'strip' | 'stranger' | 'recreate' | 'doom';
 
 type Step =
   | { readonly act: 'time'; readonly ms: number }
@@ -220,6 +220,21 @@ function calm(doings: People): fc.Arbitrary<Step[]> {
   });
 }
 
+/** One operator that sees all that happens, at once. */
+function seen(doings: People): fc.Arbitrary<Step[]> {
+  const looks: readonly Step[] = [
+    { act: 'sync', operator: 0, what: 'both' },
+    { act: 'reconcile', operator: 0, faults: [] },
+  ];
+  const doing = fc.oneof(
+    { weight: 1, arbitrary: fc.oneof(time, kubelet) },
+    { weight: 2, arbitrary: people(doings) },
+  );
+  return fc
+    .array<Step>(doing, { minLength: 8, maxLength: 20 })
+    .map((steps) => [...looks, ...steps.flatMap((step) => [step, ...looks])]);
+}
+
 /** One step of a story about an At of this spec. */
 async function perform(
   world: World,
@@ -256,6 +271,9 @@ async function perform(
       break;
     case 'evict':
       for (const name of world.pods.keys()) world.setPod(name, { phase: 'Failed', reason: 'Evicted' });
+      break;
+    case 'strip':
+      world.stripPods();
       break;
     case 'stranger':
       if (!world.pods.has('example-at-pod')) world.createStranger('example-at-pod');
@@ -305,6 +323,7 @@ const cancel = { cancel: true };
 const times = [-60, 3, 10].map((late) => ({ schedule: new Date(dueTime + late * 1000).toISOString() }));
 const edits: readonly Partial<AtSpec>[] = [
   cancel,
+  { cancel: false },
   ...times,
   { suspend: true },
   { suspend: false },
@@ -329,6 +348,12 @@ describe('an At has at most one Pod for each attempt, never early, and comes to 
     retrying,
     story({ acts: ['land', 'evict', 'deletePod'], edits: [cancel] }),
     two,
+  );
+  holds(
+    'with Retry, deletions and a cancel that is taken back, also where Pods lose their owner',
+    retrying,
+    seen({ acts: ['strip', 'deletePod'], edits: [cancel, { cancel: false }] }),
+    { operators: 1, runs: 200 },
   );
   holds(
     'when it is deleted and created again under the same name',

@@ -25,7 +25,15 @@ export function assertKept(world: World, { windows }: { readonly windows: boolea
   }
   const releases = world.releases.map(({ atUid, name }) => `${atUid} ${name}`);
   assert.equal(new Set(releases).size, releases.length, `S1: released twice: ${releases.join()}`);
-  for (const creation of world.creations) assertSent(world, creation);
+  for (const creation of world.creations) {
+    assertSent(world, creation);
+    const { seen, atUid, name } = creation;
+    const seenAt = world.cancelsSeen.get(atUid) ?? Number.POSITIVE_INFINITY;
+    assert.ok(
+      Number(seen.at?.metadata.resourceVersion) < seenAt,
+      `S3: ${name} was created after a cancel that status had seen`,
+    );
+  }
   for (const { metadata, status } of world.ats.values()) {
     const ours = world.creations.filter(({ atUid }) => atUid === metadata.uid);
     const isLost = status?.reason === 'PodLost';

@@ -7,17 +7,14 @@ const phases = ['PENDING', 'RUNNING', 'DONE'];
 const stopReason = 'cnat.programming-kubernetes.info/stop-reason';
 
 /** Whether the rules of the CRD let this edit through. */
-export function isAllowed({ spec, status }: At, edit: Partial<AtSpec>): boolean {
+export function isAllowed({ status }: At, edit: Partial<AtSpec>): boolean {
   const isRunning = status?.phase === 'RUNNING';
   const free = ['cancel', 'suspend', 'ttlSecondsAfterFinished'];
-  return (
-    !(spec.cancel && edit.cancel === false) &&
-    !(isRunning && Object.keys(edit).some((key) => !free.includes(key)))
-  );
+  return !(isRunning && Object.keys(edit).some((key) => !free.includes(key)));
 }
 
-/** What a status write breaks. */
-export function brokenByStatus(before: At | undefined, after: At): string[] {
+/** What a status write breaks. `isCanceled`: whether the At was ever canceled before. */
+export function brokenByStatus(before: At | undefined, after: At, isCanceled: boolean): string[] {
   const [old, next] = [before?.status ?? {}, after.status ?? {}];
   const final = ({ outcome, reason, message, podUID, completionTime, exitCode }: NonNullable<At['status']>) =>
     JSON.stringify([outcome, reason, message, podUID, completionTime, exitCode]);
@@ -29,7 +26,7 @@ export function brokenByStatus(before: At | undefined, after: At): string[] {
       old.podUID !== undefined && old.podUID !== next.podUID && old.attempts === next.attempts,
     'a write to an At that is over and being deleted':
       before?.metadata.deletionTimestamp !== undefined && old.phase === 'DONE',
-    'a cancel that was not requested': next.outcome === 'Canceled' && after.spec.cancel !== true,
+    'a cancel that was not requested': next.outcome === 'Canceled' && !isCanceled,
   };
   return namesOf(broken);
 }

@@ -102,6 +102,9 @@ export class World {
   createFault: Fault | undefined;
   /** The uids of all Ats there have ever been, each with that of the Pod which status recorded as the first. */
   readonly launches = new Map<string, string | undefined>();
+  /** The uids of the Ats that were canceled, and of those of which a status has said so, each with the version of that. */
+  readonly #canceled = new Set<string>();
+  readonly cancelsSeen = new Map<string, number>();
   /** The uids of the Pods that a status has recorded. */
   readonly #recorded = new Set<string>();
   #sequence = 100;
@@ -126,6 +129,7 @@ export class World {
     if (at !== undefined && isAllowed(at, edit)) {
       const generation = (at.metadata.generation ?? 0) + 1;
       const spec = { ...at.spec, ...edit };
+      if (spec.cancel === true) this.#canceled.add(at.metadata.uid ?? '');
       this.#store(this.ats, { ...at, metadata: { ...at.metadata, generation }, spec });
     }
   }
@@ -153,6 +157,12 @@ export class World {
     for (const [name, pod] of this.pods) if (ownerOf(pod) === undefined) this.#remove(name);
   }
 
+  /** A user takes every Pod from its owner. */
+  stripPods(): void {
+    for (const { metadata, ...pod } of this.pods.values())
+      this.#store(this.pods, { ...pod, metadata: { ...metadata, ownerReferences: [] } });
+  }
+
   /** Every Pod whose owner is gone goes, too. */
   collectGarbage(): void {
     for (const [name, { metadata }] of this.ats) {
@@ -168,9 +178,7 @@ export class World {
 
   setPod(name: string, status: PodStatus): void {
     const pod = this.pods.get(name);
-    if (pod !== undefined) {
-      this.#store(this.pods, { ...pod, status: { ...pod.status, ...status } });
-    }
+    if (pod !== undefined) this.#store(this.pods, { ...pod, status: { ...pod.status, ...status } });
   }
 
   /** One step of the kubelet with every Pod; a command that runs ends with this code, or not by itself. */
@@ -420,7 +428,9 @@ export class World {
     this.ats.set(name, at);
     const { uid = '' } = at.metadata;
     this.#recorded.add(at.status?.podUID ?? '');
-    this.violations.push(...brokenByStatus(before, at));
+    this.violations.push(...brokenByStatus(before, at, this.#canceled.has(uid)));
+    const isSeen = at.spec.cancel === true && at.status?.observedGeneration === at.metadata.generation;
+    if (isSeen && !this.cancelsSeen.has(uid)) this.cancelsSeen.set(uid, Number(at.metadata.resourceVersion));
     const isNews = at.status?.phase === 'DONE' && before?.status?.phase !== 'DONE';
     const isUnlaunched = isNews && at.status?.podUID === undefined;
     const isThere = [...this.pods.values()].some((pod) => ownerOf(pod) === uid && !isGated(pod));

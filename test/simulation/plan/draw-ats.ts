@@ -208,7 +208,11 @@ function editsOf(life: Life, { suspend }: Spec): Deed[] {
   if (suspend === true || chance('at-suspend')) {
     deeds.push(patch(later(), { suspend: random.chance(0.5) }), patch(later(), { suspend: false }));
   }
-  return chance('at-cancel') ? [...deeds, patch(later(), { cancel: true })] : deeds;
+  if (!chance('at-cancel')) return deeds;
+  const canceledAt = later();
+  // What was seen of it holds.
+  const taken = random.chance(0.3) ? [patch(canceledAt + random.integer(30_000), { cancel: false })] : [];
+  return [...deeds, patch(canceledAt, { cancel: true }), ...taken];
 }
 
 function endsOf(life: Life): Deed[] {
