@@ -4,6 +4,7 @@
  */
 
 import type { AtStatus } from '../../api/at.generated.ts';
+import { atReason } from '../../api/at-constants.ts';
 import { formatMilliTime, parseTime } from '../../kubernetes/time.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { type PodView, waitingCause } from '../facts/observe-pod.ts';
@@ -69,8 +70,11 @@ export function steadyStatus(o: Observed, { view, run, status }: Running): AtSta
 
 /** {@link steadyStatus} of a run that is not being stopped, with what keeps it from starting. */
 export function aliveStatus(o: Observed, running: Running): AtStatus {
+  const steady = steadyStatus(o, running);
+  // It was on its way out when that was noted, and no Pod comes back from there: this is an older view of it.
+  if (steady.reason === atReason.evicted) return steady;
   // A cause is there when the Pod came to life after all, between its note and the stop.
-  const { reason: _, message: __, ...status } = steadyStatus(o, running);
+  const { reason: _, message: __, ...status } = steady;
   const { view } = running;
   const cause = waitingCause(view);
   if (cause !== undefined && (view.started || o.now >= view.createdAt + slowStartMs)) {

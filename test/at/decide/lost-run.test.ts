@@ -13,9 +13,12 @@ import {
   launched,
   observing,
   second,
+  started,
+  targeted,
   terminating,
   timeText,
   withPodStatus,
+  withStatus,
 } from '../../fixtures/at.ts';
 
 const hour = 3600 * second;
@@ -129,5 +132,18 @@ describe('decide, a command that failed by itself', () => {
       assert.equal(decision.status?.reason, 'CommandFailed');
       assert.equal(decision.status?.completionTime, '2030-01-31T09:00:04.000Z');
     });
+  });
+});
+
+describe('decide, a run of which status says that it is evicted', () => {
+  it('keeps that where an older view of its Pod shows no sign of it', () => {
+    const at = launched();
+    const pod = created(at);
+    const going = terminating(targeted(pod), dueTime + 30 * second);
+    const told = withStatus(at, decide(observing({ at, pod: going })).status);
+    assert.equal(told.status?.reason, 'Evicted');
+    const { status = told.status } = decide(observing({ at: told, pod: started(pod) }));
+    assert.equal(status?.reason, 'Evicted');
+    assert.equal(decide(observing({ at: told, live: true })).status?.reason, 'Evicted');
   });
 });
