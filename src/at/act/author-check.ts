@@ -6,8 +6,8 @@ import type { At } from '../../api/at.generated.ts';
 import { atAnnotation } from '../../api/at-constants.ts';
 import type { KubernetesObject, Pod, Resource } from '../../kubernetes/objects.ts';
 import { earliest, parseTime } from '../../kubernetes/time.ts';
+import { findPresence } from '../../runtime/cache/presence.ts';
 import type { Client } from '../../runtime/client/client.ts';
-import { discover } from '../../runtime/client/discovery.ts';
 import { type Clock, sleep } from '../../runtime/clock.ts';
 import { parseJson } from '../plan/template.ts';
 import { SharedAnswers } from './shared-answers.ts';
@@ -65,21 +65,15 @@ export class AuthorCheck {
    * @throws {Error} with one sentence for people when it has not, and the signal's reason when that is aborted.
    */
   async assertServed(signal: AbortSignal): Promise<void> {
-    const served = await this.#discovered(signal);
-    if (served.has(policies.plural)) return;
-    throw new Error(
-      'this API server does not serve MutatingAdmissionPolicy in admissionregistration.k8s.io/v1 (Kubernetes 1.36), which --author-check needs: leave the flag out',
-    );
-  }
-
-  async #discovered(signal: AbortSignal): ReturnType<typeof discover> {
     for (;;) {
-      try {
-        return await discover(this.#client, admission, { signal });
-      } catch {
-        signal.throwIfAborted();
-        await sleep(this.#clock, askAgainMs, signal);
+      const presence = await findPresence(this.#client, policies, signal);
+      if (presence === 'served') return;
+      if (presence !== 'unknown') {
+        throw new Error(
+          'this API server does not serve MutatingAdmissionPolicy in admissionregistration.k8s.io/v1 (Kubernetes 1.36), which --author-check needs: leave the flag out',
+        );
       }
+      await sleep(this.#clock, askAgainMs, signal);
     }
   }
 

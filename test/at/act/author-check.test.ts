@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AuthorCheck } from '../../../src/at/act/author-check.ts';
+import { ApiError } from '../../../src/runtime/client/api-error.ts';
 import type { Client } from '../../../src/runtime/client/client.ts';
 import { FakeClock, settle } from '../../fake/clock.ts';
 import { waiting } from '../../fixtures/at.ts';
@@ -175,15 +176,23 @@ test('an error of the review is no answer, and is not remembered', async () => {
   assert.deepEqual(await ask(), { username: 'ann' });
 });
 
-test('an API server without the kind of policy is refused with one sentence', async () => {
-  const serving = (name: string) => {
-    const answer = {
+/** Of an API server that is ready, with this one kind in its newest group. */
+function discoveryOf(name: string): Client['getRaw'] {
+  const groups = [{ name: 'admissionregistration.k8s.io', versions: [{ version: 'v1' }] }];
+  const answers: Readonly<Record<string, unknown>> = {
+    '/readyz': 'ok',
+    '/apis': { kind: 'APIGroupList', groups },
+    '/apis/admissionregistration.k8s.io/v1': {
       kind: 'APIResourceList',
       resources: [{ name, kind: 'K', namespaced: false, verbs: ['list'] }],
-    };
-    const client = { getRaw: async () => answer } as unknown as Client;
-    return new AuthorCheck(client, new FakeClock());
+    },
   };
+  return (async (path: string) => answers[path]) as unknown as Client['getRaw'];
+}
+
+test('an API server without the kind of policy is refused with one sentence', async () => {
+  const serving = (name: string) =>
+    new AuthorCheck({ getRaw: discoveryOf(name) } as unknown as Client, new FakeClock());
   await serving('mutatingadmissionpolicies').assertServed(signal);
   await assert.rejects(
     serving('validatingadmissionpolicies').assertServed(signal),
@@ -191,25 +200,24 @@ test('an API server without the kind of policy is refused with one sentence', as
   );
 });
 
-test('an API server that gives no answer is asked again, until the start is over', async () => {
+test('an API server is asked again while only a proxy answers, or none, until the start is over', async () => {
   const clock = new FakeClock();
-  const answers = [
-    new Error('ECONNREFUSED'),
-    { kind: 'APIResourceList', resources: [{ name: 'mutatingadmissionpolicies', verbs: ['list'] }] },
-  ];
-  let asked = 0;
-  const getRaw = async () => {
-    const answer = answers[asked++];
-    if (answer === undefined || answer instanceof Error) throw answer ?? new Error('ECONNREFUSED');
-    return answer;
+  const errors: Error[] = [new Error('ECONNREFUSED'), new ApiError('404 page not found', 404, {})];
+  const discovery = discoveryOf('mutatingadmissionpolicies');
+  const getRaw: Client['getRaw'] = (...args) => {
+    const error = errors.shift();
+    if (error !== undefined) throw error;
+    return discovery(...args);
   };
   const check = new AuthorCheck({ getRaw } as unknown as Client, clock);
   const served = check.assertServed(signal);
-  await settle();
-  await clock.advance(1000);
+  for (let question = 1; question <= 2; question++) {
+    await settle();
+    await clock.advance(1000);
+  }
   await served;
-  assert.equal(asked, 2);
   const stop = new AbortController();
+  errors.push(new Error('ECONNREFUSED'));
   const stopped = check.assertServed(stop.signal);
   await settle();
   stop.abort(new Error('stopped'));

@@ -228,4 +228,38 @@ export const requests: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'an operator with --author-check that began while discovery was refused ended with the answer instead of asking again',
+    promise: 'S17',
+    plan: {
+      ...{ seed: 'row', features: ['at-author'], deeds: [at('at-0', {})] },
+      faults: [
+        { at: 20_000, fault: 'kill', replica: 0, for: 5000 },
+        {
+          ...{
+            at: 24_000,
+            fault: 'refuse',
+            method: 'GET',
+            path: '/admissionregistration.k8s.io',
+            code: 403,
+            for: 5000,
+          },
+          message: 'User "system:serviceaccount:atwatch-system:atwatch" cannot do that',
+        },
+      ],
+    },
+  },
+  {
+    sentence:
+      'an operator with --author-check took the 404 page of a proxy for an API server without the kind of policy',
+    promise: 'S17',
+    plan: {
+      ...{ seed: 'row', features: ['at-author'], deeds: [at('at-0', {})] },
+      faults: [
+        { at: 20_000, fault: 'kill', replica: 0, for: 5000 },
+        { at: 24_000, fault: 'bad-network', replica: 0, kind: 'page', rate: 0.7, for: 20_000 },
+      ],
+    },
+  },
 ];
