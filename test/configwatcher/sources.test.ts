@@ -386,11 +386,26 @@ describe('an optional source that goes while its own edit is owed', () => {
     const edited = decided({ ...facts, state: before, sources: [oldContent, two] });
     const pods = [...several(1), pod({ name: 'new', uid: 'new', created: now + 1000 })];
     const then = decided({ ...afterwards(facts, edited, 1500), pods, sources: [oldContent, gone] });
-    const { actions } = decided({ ...afterwards(facts, then, 60_000), pods, sources: [oldContent, gone] });
+    const begun = decided({ ...afterwards(facts, then, 60_000), pods, sources: [oldContent, gone] });
     assert.deepEqual(
-      actions.map((action) => 'pod' in action && action.pod.name),
+      begun.actions.map((action) => 'pod' in action && action.pod.name),
       ['new'],
     );
+    const made = pod({ name: 'made', uid: 'made', created: now + 62_000, stableSince: now + 63_000 });
+    const next = { ...afterwards(facts, begun, 120_000), pods: [...several(1), made] };
+    const done = decided({ ...next, sources: [oldContent, gone] });
+    assert.deepEqual([done.state.pending, done.state.lastRestart?.restarted], [undefined, 1]);
+    const back = { ...afterwards(next, done, 60_000), sources: [oldContent, one] };
+    assert.notEqual(decided(back).state.pending, undefined, 'the new Pod is without it');
+  });
+
+  it('is marked, too, where it goes while a second edit of it waits in mid-restart', () => {
+    const running = decided({ ...atOnce, state: before, sources: [oldContent, two] });
+    const next = { ...afterwards(atOnce, running, 1000), sources: [oldContent, of(optional, { a: '3' })] };
+    const waits = decided(next);
+    assert.equal(waits.state.pending?.reason, 'Cooldown');
+    const then = decided({ ...afterwards(next, waits, 1000), sources: [oldContent, gone] });
+    assert.deepEqual([then.edits, then.state.sources[1]?.pendingHash], [0, gone.hash]);
   });
 
   it('is missed by the Pods that a running restart makes: whatever it holds, its return is a change', () => {

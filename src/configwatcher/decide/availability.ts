@@ -37,7 +37,7 @@ export interface OwnerAvailability {
   readonly lacks: boolean;
   /**
    * It has no Pod at the moment: the controller of a custom owner may be about to create the next one, and an owner that
-   * was deleted and has left its Pods behind may be made again.
+   * was deleted and has left its Pods behind, or whose last Pods end, may be made again.
    */
   readonly isAwaited: boolean;
   /** Its restart is done. */
@@ -260,7 +260,7 @@ function availabilityOf(group: PodGroup, seasoned: boolean, input: RestartInput)
   const looked = { waiting, place, wanted, lacks, hasNew, isLate: now >= deadline };
   const broken = brokenPods(group, looked, input);
   const isKnownToServe = place !== undefined && place.available > 0;
-  const mayReturn = !facts.isGone || group.orphans.length > 0;
+  const mayReturn = !facts.isGone || group.orphans.length + group.leaving > 0;
   const isAwaited = isKnownToServe && ofUnknownSize && isNoneThere && mayReturn && now < deadline;
   const next = fresh.flatMap((pod) => (isNew(pod, input) ? (from(pod) ?? []) : [])).filter((at) => at > now);
   return {

@@ -14,7 +14,6 @@ import {
   statusName,
 } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
-import { isRunning } from './pending.ts';
 
 export interface Comparison {
   /** What the Pods are to run with: the contents of now, of all sources that were ever seen. */
@@ -58,8 +57,8 @@ function effectiveHash(
   if (!entry) return source.optional ? hash : undefined;
   if (restartOnDelete) return hash;
   const recorded = recordedHash(entry);
-  const waits = pending === undefined || !isRunning(pending);
-  return source.optional && waits && recorded !== hash ? entry.hash : recorded;
+  const hasBegun = pending?.started !== undefined;
+  return source.optional && !hasBegun && !isSameHash(recorded, hash) ? entry.hash : recorded;
 }
 
 /** Its deletion alone restarts nothing. */
@@ -153,6 +152,19 @@ export function compare(
     firstSight: found.some(({ entry }) => !entry),
     missing: contents.filter(({ present, source }) => !present && !source.optional),
   };
+}
+
+/** What the Pods run with once the restart is done: those that it has made are without the sources that are not there. */
+export function appliedSources(
+  { wanted }: Comparison,
+  contents: readonly SourceContent[],
+  hasRestarted: boolean,
+): readonly SourceHash[] {
+  const absent = contents.filter(({ present, source }) => hasRestarted && !present && source.optional);
+  return wanted.map((entry) => {
+    const content = absent.find((one) => isComparable(one, entry));
+    return content === undefined ? entry : { ...entry, hash: content.hash };
+  });
 }
 
 /** Setting `immutable` along with the last edit replaces nothing: the object is older than the content before. */

@@ -248,7 +248,7 @@ export function placesNow(
     const former = groups.find(({ key }) => key === place.uid);
     const deleted = former && isDeleted(former) ? former : undefined;
     const adopter = owner?.uid === place.uid ? undefined : owner;
-    const next = adopter ?? (deleted && successorOf(deleted.owner, groups, taken));
+    const next = adopter ?? successorOf(former, groups, taken);
     if (next === undefined) return deleted?.orphans.length === 0 ? [] : [place];
     if (taken.has(next.uid)) return [];
     taken.add(next.uid);
@@ -258,11 +258,14 @@ export function placesNow(
   });
 }
 
+/** The next owner of the name of one that is gone, also while the last Pods of that end. */
 function successorOf(
-  { kind, name }: OwnerReference,
+  former: PodGroup | undefined,
   groups: readonly PodGroup[],
   taken: ReadonlySet<string>,
 ): OwnerReference | undefined {
+  if (former?.facts.isGone !== true || former.live > 0) return undefined;
+  const { kind, name } = former.owner;
   const isNext = ({ key, owner }: PodGroup) => !taken.has(key) && owner.kind === kind && owner.name === name;
   return groups.find(isNext)?.owner;
 }

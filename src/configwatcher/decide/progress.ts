@@ -20,7 +20,7 @@ import { rolloutAnnotation } from '../facts/workload.ts';
 import { changeId, combinedHash } from '../plan/config-hash.ts';
 import type { WatcherSpec } from '../plan/spec.ts';
 import { recorded } from './change.ts';
-import { areConfirmed, type Comparison } from './comparison.ts';
+import { appliedSources, areConfirmed, type Comparison } from './comparison.ts';
 import type { Action } from './decision.ts';
 import { abandonedPods } from './left-out.ts';
 import { cooldownAfter, isRunning, type Wait, waitOf } from './pending.ts';
@@ -145,11 +145,12 @@ function memoryOf({ observed: { memory }, state: { lastRestart } }: Situation): 
 function complete({ observed, comparison, state }: Situation, memory: RestartMemory): Step {
   const { pending, ...rest } = state;
   const abandoned = abandonedPods(state);
-  const appliedHash = combinedHash(comparison.wanted);
+  const sources = appliedSources(comparison, observed.sources, (rest.lastRestart?.restarted ?? 0) > 0);
+  const appliedHash = combinedHash(sources);
   return {
     state: {
       ...closed(rest, observed.now),
-      sources: comparison.wanted,
+      sources,
       ...(appliedHash !== undefined && { appliedHash }),
       stalePods: abandoned,
     },

@@ -215,7 +215,7 @@ function hasWork(entry: Entry): boolean {
  * The owners that stand in status: those in their places, and those that have given theirs back and are not finished.
  * One that was refused, or can do nothing, stays as long as there is room, so that its further tries change nothing and its
  * deadline is told, and so does one whose rollout is paused, so that its new Pods are judged once it goes on, and one whose
- * template a user has taken back, which is to be known to every process.
+ * template a user has taken back, where the list of those has no room for it: every process is to know that.
  */
 function placesAfter(
   entries: readonly Entry[],
@@ -232,7 +232,7 @@ function placesAfter(
       !unfinished.includes(entry) &&
       (refusalOf(memory, entry.group) !== undefined ||
         isRolling(entry.group, input) ||
-        isReverted(entry.group, input) ||
+        (isReverted(entry.group, input) && input.reverted?.includes(entry.group.key) !== true) ||
         isIdle(entry)),
   );
   const kept = [...unfinished, ...held.slice(0, Math.max(0, maxPlaces - unfinished.length))];

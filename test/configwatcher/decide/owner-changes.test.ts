@@ -210,4 +210,48 @@ describe('owners whose templates a user has taken back', () => {
     assert.deepEqual([first.rollouts, next.rollouts], [[], []]);
     assert.equal(next.stalled.length, 12);
   });
+
+  it('keep no place that the list of them makes needless: the next content begins with the smallest owner', () => {
+    const web = reference('Deployment', 'web');
+    const pods = [pod({ controller: { ...web, controller: true } })];
+    const owners = owned(web.uid, { reference: web, wanted: 1, rollout: {} });
+    const places = [{ ...web, wanted: 1, available: 1, templateChanged: true }];
+    const facts = { spec: { strategy: { type: 'RolloutRestart' as const } }, pods, owners, places };
+    assert.deepEqual(plan({ ...facts, reverted: [web.uid] }).places, []);
+  });
+});
+
+describe('a Deployment that is deleted in the middle of its restart, with all that it made', () => {
+  const set = reference('ReplicaSet', 'web-7d4');
+  const [web, again] = [reference('Deployment', 'web'), reference('Deployment', 'web', 'second')];
+  const next = reference('StatefulSet', 'db');
+  const place = { ...web, wanted: 1, available: 1 };
+  const leaving = pod({
+    controller: { ...set, controller: true },
+    ...{ created: now - 5000, ready: false, terminating: true },
+  });
+  const stale = pod({ controller: { ...next, controller: true } });
+  const gone = { makesSelectedPods: false, isGone: true as const };
+  const read = new Map<string, OwnerFacts>([
+    [set.uid, { ...gone, reference: set }],
+    [web.uid, { ...gone, reference: web }],
+    ...owned(next.uid, { reference: next, wanted: 1 }),
+  ]);
+  const facts = { owners: withLeftBehind(read, [place]), places: [place], proven: false };
+
+  it('is not back while its last Pod ends: no other owner gets the content', () => {
+    const { batch, places } = plan({ ...facts, pods: [leaving, stale] });
+    assert.deepEqual([batch, places], [[], [place]]);
+  });
+
+  it('leaves its place to the next one of its name at once', () => {
+    const starts = pod({
+      controller: { ...reference('ReplicaSet', 'web-9c2'), controller: true },
+      created: now - 2000,
+      ready: false,
+    });
+    const owners = new Map([...facts.owners, ...owned('web-9c2', { reference: again, wanted: 1 })]);
+    const { batch, places } = plan({ ...facts, owners, pods: [leaving, starts, stale] });
+    assert.deepEqual([batch, places.map(({ uid }) => uid)], [[], [again.uid]]);
+  });
 });
