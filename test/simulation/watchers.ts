@@ -307,9 +307,15 @@ export class Watchers {
   }
 }
 
-/** Whether the watcher has selected the Pod since the last change: an edit of the selector alone restarts nothing. */
-export function wasSelected({ watcher, specs, changes }: WatcherRun, pod: Pod): boolean {
-  const since = specs.filter(({ until }) => until > (changes.at(-1) ?? 0));
+/**
+ * Whether the watcher has selected the Pod since the last change: an edit of the selector alone restarts nothing, nor does
+ * what was there for a time and has not been recorded.
+ */
+export function wasSelected(run: WatcherRun, pod: Pod): boolean {
+  const { watcher, specs, changes, revertedAt, raises } = run;
+  const changedAt = changes.at(-1) ?? 0;
+  const last = revertedAt === changedAt ? (raises.at(-1)?.time ?? 0) : changedAt;
+  const since = specs.filter(({ until }) => until > last);
   return isFor(watcher, pod) && since.every(({ spec }) => selects(spec, pod));
 }
 

@@ -1,4 +1,4 @@
-/** Rollouts: what simulations have found about templates that a restart changes. */
+/** Rollouts: what simulations have found about templates that a restart changes, and selectors that are edited. */
 import type { Deed } from '../plan/plan.ts';
 import { app, edit, minute, owner, type Regression } from './parts.ts';
 
@@ -16,6 +16,12 @@ function patchDeployment(when: number, name: string, spec: object): Deed {
 function takeBack(when: number, name: string): Deed {
   const annotations = { 'k8spatterns.io/restarted-for.app': null };
   return patchDeployment(when, name, { template: { metadata: { annotations } } });
+}
+
+/** From then on the watcher of the app selects by these as well. */
+function select(when: number, podSelectorExpressions: object | null): Deed {
+  const body = { spec: { podSelectorExpressions } };
+  return { at: when, do: 'patch', resource: 'configwatchers', name: 'app', body };
 }
 
 export const rollouts: readonly Regression[] = [
@@ -77,6 +83,25 @@ export const rollouts: readonly Regression[] = [
         edit(113_000, { message: 'a-bad-one' }),
         takeBack(128_000, 'one'),
         patchDeployment(171_000, 'two', { paused: false }),
+      ],
+    },
+  },
+  {
+    sentence:
+      'a mistake of the promise: Pods were to be restarted that had not been selected when the content changed, for an edit that was taken back before the operator could read it',
+    promise: 'R3',
+    plan: {
+      ...{ seed: 'row', duration: 5 * minute },
+      deeds: [
+        ...app({}),
+        select(70_000, [{ key: 'app', operator: 'DoesNotExist' }]),
+        edit(80_000, { message: 'two' }),
+        select(95_000, null),
+        edit(100_000, { message: 'three' }),
+        edit(101_000, { message: 'two' }),
+      ],
+      faults: [
+        { at: 94_000, fault: 'refuse', method: '', path: '', code: 403, message: 'not allowed', for: 20_000 },
       ],
     },
   },
