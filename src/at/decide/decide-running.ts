@@ -39,6 +39,7 @@ import {
   deadlineOf,
   isPastDeadline,
   nextDeadline,
+  ofWait,
   type Running,
   steadyStatus,
 } from './running.ts';
@@ -136,21 +137,6 @@ function decideEnded(o: Observed, running: Running, end: Ending): Draft {
   // What kept the Pod from starting was noted before it was stopped, and says more than its end does.
   const message = view.stop !== undefined && status.message ? status.message : ending.message;
   return done(o, status, { ...ending, message }, running);
-}
-
-/**
- * A Pod that reaches its deadline without a start has waited for what status tells. Where that deadline is one of the
- * template, it has not waited for as long as pendingTimeoutSeconds allows.
- */
-function ofWait({ at: { status } }: Observed, { view, run }: Running, end: Ending): Ending {
-  if (view.started || end.reason !== atReason.pendingTimeout) return end;
-  const reason = waitingReason(status);
-  if (reason !== undefined) return stoppedEnding(reason, end.exitCode, status?.message);
-  const waitedMs = (view.pod.spec.activeDeadlineSeconds ?? 0) * 1000 - view.init.doneMs;
-  const limitMs = run.pendingTimeoutSeconds * 1000;
-  const isOfWait = view.stop !== undefined || (limitMs > 0 && waitedMs >= limitMs);
-  const message = 'the Pod reached its activeDeadlineSeconds before the command started';
-  return isOfWait ? end : stoppedEnding(atReason.deadlineExceeded, end.exitCode, message);
 }
 
 /** What was to end the run, as status says it, where its Pod does not: others have deleted it, or it did not start. */

@@ -151,8 +151,9 @@ function endedBeforeDeadline({ pod, last }: PodView): boolean {
 }
 
 /**
- * Whether the Pod was deleted while it ran. The kubelet takes away a Pod that it has ended, and from Kubernetes 1.36 on the
- * API server dates the deletion anew then: what is certain is that it was asked for within the grace period before.
+ * Whether the Pod was deleted while it ran. When all its containers have ended, the kubelet deletes the Pod again, with a
+ * grace period of 0, and from Kubernetes 1.36 on the API server then sets deletionTimestamp to that moment. The first request
+ * came at most terminationGracePeriodSeconds earlier.
  */
 function isDeletedRun(view: PodView): boolean {
   const { pod, deletionDue, lastEnd } = view;

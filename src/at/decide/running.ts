@@ -13,8 +13,8 @@ import { isGated } from '../facts/own-pod.ts';
 import type { Run } from '../plan/run.ts';
 import { configError, configErrorLimitMs, failingStatus } from './failing.ts';
 import { startSeen } from './history.ts';
-import { defaultGraceSeconds } from './outcome.ts';
-import { updatedStatus, withCause } from './run-status.ts';
+import { defaultGraceSeconds, type Ending, stoppedEnding } from './outcome.ts';
+import { updatedStatus, waitingReason, withCause } from './run-status.ts';
 
 /**
  * A start that comes so late after the launch is worth a status write of its own, and so is
@@ -82,6 +82,21 @@ export function aliveStatus(o: Observed, running: Running): AtStatus {
   }
   const isFailing = view.commandFailures > 0 && view.pod.spec.restartPolicy !== 'Never';
   return isFailing ? failingStatus(o, view, status) : status;
+}
+
+/**
+ * A Pod that reaches its deadline without a start has waited for what status tells. Where that deadline is one of the
+ * template, it has not waited for as long as pendingTimeoutSeconds allows.
+ */
+export function ofWait({ at: { status } }: Observed, { view, run }: Running, end: Ending): Ending {
+  if (view.started || end.reason !== atReason.pendingTimeout) return end;
+  const reason = waitingReason(status);
+  if (reason !== undefined) return stoppedEnding(reason, end.exitCode, status?.message);
+  const waitedMs = (view.pod.spec.activeDeadlineSeconds ?? 0) * 1000 - view.init.doneMs;
+  const limitMs = run.pendingTimeoutSeconds * 1000;
+  const isOfWait = view.stop !== undefined || (limitMs > 0 && waitedMs >= limitMs);
+  const message = 'the Pod reached its activeDeadlineSeconds before the command started';
+  return isOfWait ? end : stoppedEnding(atReason.deadlineExceeded, end.exitCode, message);
 }
 
 /** When the run has used up its activeDeadlineSeconds, epoch milliseconds; undefined before its start, and without any. */

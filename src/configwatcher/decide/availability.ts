@@ -168,7 +168,7 @@ function brokenPods(
   { waiting, place, wanted, lacks, hasNew, isLate }: Looked,
   input: RestartInput,
 ): readonly PodFacts[] | undefined {
-  if (place === undefined || (isDeleted(group) && group.orphans.length === 0)) return undefined;
+  if (place === undefined || isDeleted(group)) return undefined;
   const down = downBefore(place);
   const starting = waiting.filter((pod) => !isOfNode(pod));
   // What takes the place of a broken Pod may have no node, or not be there, and a user may undo the rollout: that shows

@@ -228,9 +228,9 @@ export function groupUnmanaged({ stale, terminating }: SortedPods): PodGroup[] {
   ];
 }
 
-/** The owner is deleted, and its last Pod is gone: nothing is left to judge, or to wait for. */
-export function isDeleted({ facts, live, leaving }: PodGroup): boolean {
-  return facts.isGone === true && live + leaving === 0;
+/** The owner is deleted, and nothing of it is left to judge, or to wait for. */
+export function isDeleted({ facts, live, leaving, orphans }: PodGroup): boolean {
+  return facts.isGone === true && live + leaving + orphans.length === 0;
 }
 
 /**
@@ -246,10 +246,9 @@ export function placesNow(
   return places.flatMap((place) => {
     const owner = owners.get(place.uid)?.reference;
     const former = groups.find(({ key }) => key === place.uid);
-    const deleted = former && isDeleted(former) ? former : undefined;
     const adopter = owner?.uid === place.uid ? undefined : owner;
     const next = adopter ?? successorOf(former, groups, taken);
-    if (next === undefined) return deleted?.orphans.length === 0 ? [] : [place];
+    if (next === undefined) return former && isDeleted(former) ? [] : [place];
     if (taken.has(next.uid)) return [];
     taken.add(next.uid);
     const { templateChanged, ...kept } = place;
