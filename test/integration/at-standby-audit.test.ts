@@ -15,8 +15,11 @@ import { noMutatingPolicies } from './mutating-policies.ts';
 import { eventually } from './support.ts';
 
 const count = 20;
-/** It sends these whether or not it launches: for the Lease, and to read the clock of the API server. */
-const always = /^get (leases|\/version)/;
+/**
+ * It sends these whether or not it launches: for the Lease, to read the clock of the API server, and at its start to see
+ * that admission policies are served.
+ */
+const always = /^get (leases|\/version|\/apis\/admissionregistration\.k8s\.io)/;
 const review = 'create localsubjectaccessreviews';
 const reads = [
   'get ats',
