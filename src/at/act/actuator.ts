@@ -182,7 +182,7 @@ export class Actuator {
     const sentAt = clock.monotonic();
     try {
       const answer = await client.create(pods, pod, { signal });
-      this.#failures.admitted(at);
+      this.#failures.admitted(at, askedAt);
       if (isGated(pod)) {
         // Crash window: the Pod exists, and starts nothing before status records it.
         memory.createdGated(at, clock.monotonic());
@@ -201,7 +201,7 @@ export class Actuator {
       return { next: 'goOn', facts: observed };
     } catch (caught) {
       const error = redact(caught, pod);
-      if (isAlreadyExists(error)) return this.#lookAtExisting(observed, signal);
+      if (isAlreadyExists(error)) return this.#lookAtExisting(observed, askedAt, signal);
       const failed = this.#failures.failed(at, error, pod, sentAt, log);
       if (failed === undefined) throw unknownOutcome(error, observed, pod);
       return this.#failures.hold(observed, failed);
@@ -240,8 +240,8 @@ export class Actuator {
    * A Pod of that name is there: another replica's of this At, or a stranger's, whose end is waited for. The create was
    * admitted, and found the name taken after that.
    */
-  #lookAtExisting(observed: Observed, signal: AbortSignal): Promise<Answer<Observed>> {
-    this.#failures.admitted(observed.at);
+  #lookAtExisting(observed: Observed, sentAt: number, signal: AbortSignal): Promise<Answer<Observed>> {
+    this.#failures.admitted(observed.at, sentAt, true);
     this.#options.memory.answered(observed.at);
     return readLive(this.#options, 'pods', observed, signal);
   }

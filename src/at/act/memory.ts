@@ -90,12 +90,12 @@ export class Memory {
     this.#entry(at).launch = launch;
   }
 
-  /** A create has failed, or a status that it waits for, for whatever reason. @param since epoch milliseconds. */
+  /** A create, or a status that it waits for, has failed or was slow, for whatever reason. @param since epoch milliseconds. */
   heldUp(at: At, since: number): void {
     this.#entry(at).heldUp ??= sinceIn(at, since);
   }
 
-  /** The release of its Pod has failed, for whatever reason. @param since epoch milliseconds. */
+  /** The release of its Pod, or what it waits for, has failed or was slow, for whatever reason. @param since epoch milliseconds. */
   unreleased(at: At, since: number): void {
     this.#entry(at).unreleased ??= sinceIn(at, since);
   }

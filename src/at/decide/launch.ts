@@ -137,7 +137,7 @@ function historyBefore(o: Observed): AtStatus['history'] {
 const disruptions: ReadonlySet<string> = new Set([atReason.evicted, atReason.podLost]);
 
 /**
- * Milliseconds by which the operator was late: until its creates failed, also where no condition shows that. Where status
+ * Milliseconds by which the operator was late: until its creates failed or were slow, also where no condition shows that. Where status
  * told so before this process met it, another one was refused, and since when is not known.
  */
 function operatorDelayOf(
@@ -209,7 +209,10 @@ function launchEvent(
 /** What kept the Pod from being created. */
 function holdReason(o: Observed): string | undefined {
   // An Event showed each cause of a refusal.
-  return holdCondition(o.at)?.reason ?? (heldUpFrom(o) === undefined ? undefined : 'requests that failed');
+  return (
+    holdCondition(o.at)?.reason ??
+    (heldUpFrom(o) === undefined ? undefined : 'requests that failed or were slow')
+  );
 }
 
 /** Since when something else than the operator keeps the Pod from being created, as far as this process knows. */

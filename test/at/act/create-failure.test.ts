@@ -171,6 +171,49 @@ describe('a create that is not answered', () => {
   });
 });
 
+describe('a create that is answered in the end', () => {
+  const heldUp = (passed: number, isTaken: boolean) => {
+    const [clock, memory] = [new FakeClock({ now: dueTime }), new Memory()];
+    const failures = new CreateFailures({ clock, memory, turns: new LaunchTurns(clock) });
+    const sentAt = clock.monotonic();
+    clock.advance(passed);
+    failures.admitted(at, sentAt, isTaken);
+    const { heldUpSince, unreleasedSince } = memory.recall(at);
+    return [heldUpSince, unreleasedSince];
+  };
+
+  it('has kept the Pod since it was sent, where a busy API server turned it away before', () => {
+    assert.deepEqual(heldUp(4000, false), [dueTime, undefined]);
+    assert.deepEqual(heldUp(900, false), [undefined, undefined]);
+    assert.deepEqual(heldUp(10_000, false), [undefined, undefined], 'the process stood still');
+  });
+
+  it("has kept the release of another replica's Pod as well", () => {
+    assert.deepEqual(heldUp(4000, true), [dueTime, dueTime]);
+  });
+});
+
+describe('a status that is answered in the end', () => {
+  it('has kept a launch, or a release, since it was sent, where that took long, whatever the answer', async () => {
+    const heldUp = async (writeMs: number, error?: Error) => {
+      const [clock, memory] = [new FakeClock({ now: dueTime }), new Memory()];
+      const patchStatus = async () => {
+        clock.advance(writeMs);
+        if (error !== undefined) throw error;
+        return at;
+      };
+      const writer = new StatusWriter({ client: { patchStatus } as unknown as Client, clock, memory });
+      const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: '' };
+      await writer.write({ phase: 'PENDING', reason: 'PodRejected' }, false, observing({ at }), context);
+      const { heldUpSince, unreleasedSince } = memory.recall(at);
+      return [heldUpSince, unreleasedSince];
+    };
+    assert.deepEqual(await heldUp(4000), [dueTime, dueTime]);
+    assert.deepEqual(await heldUp(4000, apiError(409, 'Conflict')), [dueTime, dueTime]);
+    assert.deepEqual(await heldUp(900), [undefined, undefined]);
+  });
+});
+
 describe('a status that the API server does not take', () => {
   /** @param writeMs how long the write takes. */
   const writeAt = async (now: number, error: Error, writeMs = 0) => {

@@ -121,7 +121,10 @@ describe('decide, a launch that the API server held up', () => {
     };
     const inTime = heldUp(400);
     assert.deepEqual(eventReasons(inTime), ['Launched']);
-    assert.equal(inTime.events[0]?.note, 'created Pod example-at-pod 60 s late, after requests that failed');
+    assert.equal(
+      inTime.events[0]?.note,
+      'created Pod example-at-pod 60 s late, after requests that failed or were slow',
+    );
     assert.equal(inTime.status?.operatorDelaySeconds, undefined);
     const late = heldUp(7000);
     assert.deepEqual(eventReasons(late), ['LaunchedLate (W)']);

@@ -262,4 +262,16 @@ export const requests: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'a busy API server turned creates and statuses away for seconds before it took them, which the client repeated: LaunchedLate blamed the operator',
+    promise: 'R2',
+    plan: {
+      ...{ seed: 'r-0', duration: minute, replicas: 2, servers: 1 },
+      deeds: Array.from({ length: 30 }, (_, index) =>
+        at(`at-${index}`, { schedule: '2024-01-01T00:00:20Z', launchGuarantee: 'ExactlyOnce' }),
+      ),
+      faults: [{ at: 18_000, fault: 'seats', count: 1, duration: 100, for: 20_000 }],
+    },
+  },
 ];
