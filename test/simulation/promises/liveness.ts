@@ -350,8 +350,11 @@ class Refusals {
       const run = runs.byUid.get(owner?.uid ?? '');
       noteFirst(this.#pods, replica, run, sentAt);
     } else if (resource === 'ats' && verb === 'patch') {
-      const run = [...runs.byUid.values()].findLast(({ at: { metadata } }) => {
-        return metadata.namespace === namespace && metadata.name === name;
+      // A status of an earlier At of that name may come late.
+      const { metadata: decidedOn } = JSON.parse(body || '{}') as Partial<At>;
+      const run = [...runs.byUid.values()].find(({ at: { metadata } }) => {
+        const isNamed = metadata.namespace === namespace && metadata.name === name;
+        return isNamed && Number(metadata.resourceVersion) >= Number(decidedOn?.resourceVersion);
       });
       if (run !== undefined && !hasLaunched(run)) noteFirst(this.#statuses, replica, run, sentAt);
     }

@@ -20,8 +20,6 @@ const maxPerObject = 30;
  * that wait asks twice a second, for each of two causes.
  */
 const maxRefusedAgain = 40;
-/** A create that is turned away for no longer, in ms, is not told, and counts as one that takes longer. */
-const busyFor = 2100;
 /** More for each change that the operator did not make. */
 const perReason = 4;
 /** So many such changes in {@link window} wake a reconcile often, and each write that follows does so once more. */
@@ -48,8 +46,8 @@ class Counts {
   readonly #writes = new Map<string, number>();
   /** By replica and namespace. */
   readonly #refusedAgain = new Map<string, number>();
-  /** When the create of a Pod was refused first, by its name. */
-  readonly #refused = new Map<string, number>();
+  /** Pods whose create was refused, by their names. */
+  readonly #refused = new Set<string>();
   #reasons = 0;
   /** Of the ten seconds before: a cache that lags shows them only now. */
   #lateReasons = 0;
@@ -89,15 +87,14 @@ class Counts {
   /** How many creates have been refused again, where this is one of them. */
   #countRefused(request: RequestEntry, replica: string): number {
     const { namespace, body, code } = request;
-    // These may be about one Pod alone, which is tried on its own.
-    if (!isRefusedPod(request) || code === 400 || code === 422) return 0;
+    // These may be about one Pod alone, which is tried on its own; a busy API server says itself when to ask again.
+    if (!isRefusedPod(request) || code === 400 || code === 422 || code === 429) return 0;
     const { metadata } = JSON.parse(body || '{}') as Partial<Pod>;
     const pod = `${namespace}/${metadata?.name}`;
-    const refusedAt = this.#refused.get(pod);
-    if (refusedAt === undefined) this.#refused.set(pod, request.time);
-    // A busy API server says itself when to ask again.
-    const isBusy = code === 429 && request.time - (refusedAt ?? 0) < busyFor;
-    if (refusedAt === undefined || isBusy) return 0;
+    if (!this.#refused.has(pod)) {
+      this.#refused.add(pod);
+      return 0;
+    }
     const key = `${replica} ${namespace}`;
     const count = (this.#refusedAgain.get(key) ?? 0) + 1;
     this.#refusedAgain.set(key, count);
