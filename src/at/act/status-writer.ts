@@ -102,9 +102,10 @@ export class StatusWriter {
   /** A launch may wait for this status, or a release. @param since epoch milliseconds. */
   #heldUp({ at, pod }: Observed, since: number): void {
     const { clock, memory } = this.#options;
-    if (isDue(at, clock.now())) memory.heldUp(at, since);
-    // Another replica may have recorded its own Pod by now.
-    if (pod === undefined || isGated(pod)) memory.unreleased(at, since);
+    const waits = isDue(at, clock.now());
+    if (waits) memory.heldUp(at, since);
+    // Another replica may have recorded its own Pod by now, of which this one knows nothing yet.
+    if (waits || isGated(pod)) memory.unreleased(at, since);
   }
 
   /**

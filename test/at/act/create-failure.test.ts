@@ -195,8 +195,11 @@ describe('a create that is answered in the end', () => {
 
 describe('a status that is answered in the end', () => {
   it('has kept a launch, or a release, since it was sent, where that took long, whatever the answer', async () => {
-    const heldUp = async (writeMs: number, error?: Error) => {
-      const [clock, memory] = [new FakeClock({ now: dueTime }), new Memory()];
+    const heldUp = async (
+      writeMs: number,
+      { error, now = dueTime }: { error?: Error; now?: number } = {},
+    ) => {
+      const [clock, memory] = [new FakeClock({ now }), new Memory()];
       const patchStatus = async () => {
         clock.advance(writeMs);
         if (error !== undefined) throw error;
@@ -209,8 +212,10 @@ describe('a status that is answered in the end', () => {
       return [heldUpSince, unreleasedSince];
     };
     assert.deepEqual(await heldUp(4000), [dueTime, dueTime]);
-    assert.deepEqual(await heldUp(4000, apiError(409, 'Conflict')), [dueTime, dueTime]);
+    assert.deepEqual(await heldUp(4000, { error: apiError(409, 'Conflict') }), [dueTime, dueTime]);
     assert.deepEqual(await heldUp(900), [undefined, undefined]);
+    const before = dueTime - 60_000;
+    assert.deepEqual(await heldUp(4000, { now: before }), [undefined, undefined], 'nothing waits for it');
   });
 });
 

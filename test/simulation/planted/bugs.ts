@@ -294,7 +294,7 @@ const ofFailures: readonly PlantedBug[] = [
     name: 'blame for status',
     sentence: 'the operator is to blame for a status that the API server refused',
     file: 'src/at/act/status-writer.ts',
-    find: 'if (isDue(at, clock.now())) memory.heldUp(at, since);',
+    find: 'if (waits) memory.heldUp(at, since);',
     replace: '',
     promise: 'R2',
   },
