@@ -305,7 +305,8 @@ describe("a cluster with Reloader's annotations", () => {
     timeout,
   }, async (t) => {
     const shop = await AnnotatedShop.open(t);
-    for (const name of ['used', 'listed-1', 'listed-2', 'tagged', 'other'])
+    // The last one matches where an expression need not match the whole name.
+    for (const name of ['used', 'listed-1', 'listed-2', 'tagged', 'other', 'unlisted-1'])
       await shop.config(name, { key: 'first' });
     await shop.annotateConfig('tagged', { 'reloader.stakater.com/match': 'true' });
     const options = { 'k8spatterns.io/restart-options': quick };
@@ -345,6 +346,7 @@ describe("a cluster with Reloader's annotations", () => {
     await shop.config('tagged', { key: 'second' });
     await shop.restarted('daemonset-search', 1);
     await shop.config('other', { key: 'second' });
+    await shop.config('unlisted-1', { key: 'second' });
     // A source that appears is taken as it is, and counts from then on.
     await shop.config('listed-3', { key: 'first' });
     await shop.untilWatcher('statefulset-list', ({ spec, status }) =>

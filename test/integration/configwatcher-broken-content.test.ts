@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
-import { deployments, rolloutAnnotation } from '../../src/configwatcher/facts/workload.ts';
+import { rolloutAnnotation } from '../../src/configwatcher/facts/rollout-annotation.ts';
+import { deployments } from '../../src/configwatcher/facts/workload.ts';
 import { findCondition } from '../../src/kubernetes/conditions.ts';
 import { pods } from '../../src/kubernetes/objects.ts';
 import { isReady, Shop } from './configwatcher-shop.ts';

@@ -49,8 +49,12 @@ describe('a ConfigWatcher', { concurrency: 5 }, () => {
     await shop.patchConfigMap({ data: { message: 'second' } });
     const isDone = ({ restartCount, pending }: ConfigWatcherStatus) => restartCount === 1 && !pending;
     const { lastRestart } = await shop.until('it is done', isDone, { timeout: 60_000 });
-    await shop.allReady(2);
+    const left = await shop.allReady(2);
     assert.deepEqual([lastRestart?.restarted, shop.seen.length], [2, 4]);
+    const [first = 0, second = 0] = left
+      .map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? ''))
+      .sort((one, other) => one - other);
+    assert.ok(second - first >= 10_000, `the first batch has counted after ${second - first} ms`);
   });
 
   it('is not Stalled by a Pod that takes its grace period to end, but is where it takes longer', {

@@ -79,7 +79,9 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     assert.equal(after.has(another?.metadata.uid), false, 'the Job has made another Pod');
   });
 
-  it('leaves a mirror Pod alone although its node controls it, and says so', { timeout }, async (t) => {
+  it('leaves a mirror Pod alone although its node controls it and bare Pods are deleted, and says so', {
+    timeout,
+  }, async (t) => {
     const shop = await Shop.open(t);
     const { client, namespace } = shop;
     await shop.createConfigMap({ message: 'first' });
@@ -97,7 +99,8 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     });
     await shop.allReady(2);
     await shop.startOperator();
-    await shop.watch({ ...atOnce, strategy: { maxUnavailable: '100%', type: 'Delete' } });
+    const strategy = { maxUnavailable: '100%', type: 'Delete', unmanagedPods: 'Delete' } as const;
+    await shop.watch({ ...atOnce, strategy });
     await shop.baselined();
     await shop.patchConfigMap({ data: { message: 'second' } });
     const { lastRestart, skippedPods } = await shop.restarted(1);

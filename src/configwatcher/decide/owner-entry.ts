@@ -58,6 +58,8 @@ function lateReason(
   if (fresh.some(({ nodeLost }) => nodeLost) || terminating.some(isOverdue)) return 'NodeLost';
   // What is left to restart may wait for the Pods that are missing, or for something that has said so.
   const waitsForPods = terminating.length === 0 && refusal === undefined;
+  // Of a rollout with a surge the old ones are all there meanwhile.
+  if (waitsForPods && group.facts.rollout?.lacksPods) return 'PodsMissing';
   return live < wanted && (stale.length === 0 || waitsForPods) ? 'PodsMissing' : 'Deadline';
 }
 

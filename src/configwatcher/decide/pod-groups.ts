@@ -58,7 +58,7 @@ function categoryOf(pod: PodFacts, spec: SortingSpec, staleness: Staleness): key
   if (pod.finished || (spec.onlyReferencing && !refersTo(pod, spec))) return 'unconcerned';
   const { cutoff } = staleness;
   if (cutoff === undefined || pod.created > cutoff || neverLeft(pod, staleness)) return 'fresh';
-  if (!pod.controller && !spec.strategy.deleteUnmanaged) return 'unmanaged';
+  if (pod.isMirror || (!pod.controller && !spec.strategy.deleteUnmanaged)) return 'unmanaged';
   if (runsToEnd(pod) && !spec.strategy.deleteJobPods) return 'ofJobs';
   return pod.terminating ? 'terminating' : 'stale';
 }

@@ -1,7 +1,7 @@
 /** Left behind: ReplicaSets of a Deployment that was deleted in the middle of its restart, and their Pods. */
 import type { ConfigWatcherStatusPendingOwner } from '../../api/configwatcher.generated.ts';
 import type { OwnerFacts } from './observed.ts';
-import { deploymentNamedBy, deployments, replicaSets } from './workload.ts';
+import { deployments, replicaSets } from './workload.ts';
 
 /** One that a Deployment or another controller has is known by that. */
 function isLeftBy({ reference: { kind, name } }: OwnerFacts, deployment: string | undefined): boolean {
@@ -38,4 +38,12 @@ export function withLeftBehind(
     if (present) counted.set(uid, together);
   }
   return counted;
+}
+
+/** How a Deployment names its ReplicaSets: after itself and a hash of the template, in these characters. */
+const replicaSetName = /^(.+)-[bcdfghjklmnpqrstvwxz2456789]{1,10}$/;
+
+/** The Deployment that the name of a ReplicaSet speaks of; whose it is, only the ReplicaSet itself tells. */
+export function deploymentNamedBy(replicaSet: string): string | undefined {
+  return replicaSetName.exec(replicaSet)?.[1];
 }

@@ -15,11 +15,11 @@ import { OwnerReader } from './owner-reader.ts';
 import type { PodFacts } from './pod-facts.ts';
 import { PodLists } from './pod-lists.ts';
 import type { RestartMemory } from './restart-memory.ts';
+import { rolloutAnnotation } from './rollout-annotation.ts';
 import { SourceReader } from './source-reader.ts';
 import type { ReadRequest } from './source-reads.ts';
 import type { WatcherState } from './state.ts';
 import { specOf } from './watched-objects.ts';
-import { rolloutAnnotation } from './workload.ts';
 
 /** Characters of the annotation restart-now that tell two values apart. */
 const maxRestartNow = 128;

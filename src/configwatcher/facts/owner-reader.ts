@@ -8,13 +8,12 @@ import { controllerOf, type OwnerReference, type Resource } from '../../kubernet
 import type { LabelSelector } from '../../kubernetes/selector.ts';
 import type { Client } from '../../runtime/client/client.ts';
 import { selects } from '../plan/selector.ts';
-import { withLeftBehind } from './left-behind.ts';
+import { deploymentNamedBy, withLeftBehind } from './left-behind.ts';
 import { ifFound, withRight } from './missing-right.ts';
 import type { OwnerFacts } from './observed.ts';
 import { ageOf, behindGoodFor, goodFor, isRecent, maxAgeMs } from './owner-age.ts';
 import type { PodFacts } from './pod-facts.ts';
 import {
-  deploymentNamedBy,
   deployments,
   podsOf,
   replicaSets,

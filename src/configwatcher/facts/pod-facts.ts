@@ -11,13 +11,15 @@ import {
 import { parseTime } from '../../kubernetes/time.ts';
 import { failureOf, type PodFailure } from './pod-failure.ts';
 import { referencesOf, volumeOf } from './pod-references.ts';
-import { isRolloutAnnotation } from './workload.ts';
+import { isRolloutAnnotation } from './rollout-annotation.ts';
 
 export interface PodFacts {
   readonly uid: string;
   readonly name: string;
   /** The controller that would replace the Pod; absent for a bare one. */
   readonly controller?: OwnerReference;
+  /** The image of a static Pod, whose containers its kubelet alone can stop. */
+  readonly isMirror?: true;
   /** creationTimestamp, epoch ms, whole seconds of the API server's clock. */
   readonly created: number;
   /** Has a deletionTimestamp: it is on its way out. */
@@ -111,9 +113,18 @@ function isNodeLost({ status }: Pod): boolean {
   );
 }
 
+const mirrorAnnotation = 'kubernetes.io/config.mirror';
+
 /** A static Pod belongs to the kubelet of its node: nothing in the cluster replaces it. */
 function isMirror({ metadata }: Pod): boolean {
-  return metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined;
+  return metadata.annotations?.[mirrorAnnotation] !== undefined;
+}
+
+/** Who would replace it. */
+function ownershipOf(pod: Pod): Pick<PodFacts, 'controller' | 'isMirror'> {
+  if (isMirror(pod)) return { isMirror: true };
+  const controller = controllerOf(pod);
+  return controller === undefined ? {} : { controller };
 }
 
 /** The version of a Pod that only its creator has written to: a kubelet that starts it writes its status. */
@@ -145,18 +156,20 @@ function transformStatus({ name, restartCount, state, lastState }: ContainerStat
  */
 export function transformListedPod(pod: Pod): Pod {
   const { name, uid = '', creationTimestamp = '', deletionTimestamp, finalizers = [] } = pod.metadata;
-  const controller = isMirror(pod) ? undefined : controllerOf(pod);
+  const { controller } = ownershipOf(pod);
   const { phase, conditions = [], containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
   const { restartPolicy, nodeName } = pod.spec;
   const version = untouchedVersion(pod);
   const revision = revisionOf(pod);
-  const rollouts = Object.entries(pod.metadata.annotations ?? {}).filter(([key]) => isRolloutAnnotation(key));
+  const annotations = Object.entries(pod.metadata.annotations ?? {}).filter(
+    ([key]) => isRolloutAnnotation(key) || key === mirrorAnnotation,
+  );
   return {
     metadata: {
       name,
       uid,
       creationTimestamp,
-      ...(rollouts.length > 0 && { annotations: Object.fromEntries(rollouts) }),
+      ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations) }),
       ...(revision !== undefined && { labels: { [revisionLabels[0]]: revision } }),
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
       ...(controller && { ownerReferences: [controller] }),
@@ -190,7 +203,6 @@ export function podFactsOf(
   annotation = '',
 ): PodFacts {
   const { metadata, spec, status } = pod;
-  const controller = isMirror(pod) ? undefined : controllerOf(pod);
   const stable = stableSince(pod);
   const failure = failureOf(statusesOf(pod));
   const revision = revisionOf(pod);
@@ -199,7 +211,7 @@ export function podFactsOf(
   return {
     uid: metadata.uid ?? '',
     name: metadata.name,
-    ...(controller && { controller }),
+    ...ownershipOf(pod),
     created: parseTime(metadata.creationTimestamp ?? ''),
     terminating,
     ...(terminating && { goneBy: parseTime(metadata.deletionTimestamp ?? '') }),

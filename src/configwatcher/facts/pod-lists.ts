@@ -12,7 +12,7 @@ import { withRight } from './missing-right.ts';
 import type { Observed, SourceContent } from './observed.ts';
 import { ofOwnWorkload } from './own-workload.ts';
 import { type PodFacts, podFactsOf, transformListedPod } from './pod-facts.ts';
-import { rolloutAnnotation } from './workload.ts';
+import { rolloutAnnotation } from './rollout-annotation.ts';
 
 export class PodLists {
   readonly #client: Client;

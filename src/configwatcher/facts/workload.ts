@@ -1,7 +1,7 @@
 /** Workload: the kinds of apps/v1 that own Pods, and what a restart looks at in them. */
-import { createHash } from 'node:crypto';
 import {
   apiVersionOf,
+  type Condition,
   type Container,
   type KubernetesObject,
   type OwnerReference,
@@ -39,6 +39,7 @@ export interface Workload extends KubernetesObject {
     readonly numberMisscheduled?: number;
     readonly observedGeneration?: number;
     readonly updateRevision?: string;
+    readonly conditions?: readonly Pick<Condition, 'type' | 'status'>[];
   };
 }
 
@@ -57,6 +58,8 @@ export interface RolloutFacts {
    * Ready for a moment each time, stops nothing.
    */
   readonly isUnchecked?: true;
+  /** The API server refuses Pods that its controller would make. */
+  readonly lacksPods?: true;
   /** Its controller has not seen its newest spec, so it is not known yet which Pods it is about to replace. */
   readonly isBehind?: true;
   /**
@@ -142,27 +145,6 @@ export function isBehind({ metadata: { generation = 0 }, status = {} }: Workload
   return status.observedGeneration !== undefined && status.observedGeneration < generation;
 }
 
-/** An annotation's name has 63 characters at most, 14 of which are taken. */
-const maxNameLength = 49;
-const keptOfName = 40;
-
-/**
- * The annotation in the Pod template. Its value names the change, so writing it twice is writing it once,
- * and two operators write the same.
- *
- * @param group API group of the watcher.
- */
-export function rolloutAnnotation(group: string, watcher: string): string {
-  const suffix = createHash('sha256').update(watcher).digest('hex').slice(0, 8);
-  const name = watcher.length > maxNameLength ? `${watcher.slice(0, keptOfName)}-${suffix}` : watcher;
-  return `${group}/restarted-for.${name}`;
-}
-
-/** Whether it is of some watcher of some group. */
-export function isRolloutAnnotation(name: string): boolean {
-  return name.includes('/restarted-for.');
-}
-
 /** A container that crashes and has no probe is Ready for a moment each time; in so many seconds it has crashed. */
 const tellingReadySeconds = 10;
 
@@ -175,6 +157,10 @@ function isChecked({ minReadySeconds = 0, template }: NonNullable<Workload['spec
   return minReadySeconds >= tellingReadySeconds || areProbed || readinessGates.length > 0;
 }
 
+function isReplicaFailure({ type, status }: Pick<Condition, 'type' | 'status'>): boolean {
+  return type === 'ReplicaFailure' && status === 'True';
+}
+
 /** A ReplicaSet has no rollout: a changed template concerns its next Pods only. */
 export function rolloutOf(
   resource: Resource,
@@ -182,7 +168,7 @@ export function rolloutOf(
   annotation: string,
 ): { readonly rollout?: RolloutFacts } {
   if (resource === replicaSets) return {};
-  const { metadata, spec = {} } = workload;
+  const { metadata, spec = {}, status = {} } = workload;
   const target = targetOf(resource, workload);
   const onDelete = spec.updateStrategy?.type === 'OnDelete' ? 'OnDelete' : undefined;
   const held = spec.paused === true ? 'Paused' : onDelete;
@@ -196,6 +182,7 @@ export function rolloutOf(
       ...(version !== undefined && { version }),
       ...(pods !== undefined && { pods }),
       ...(!isChecked(spec) && { isUnchecked: true }),
+      ...(status.conditions?.some(isReplicaFailure) && { lacksPods: true }),
       ...(isBehind(workload) && { isBehind: true }),
       ...(target && { target }),
     },
@@ -219,6 +206,7 @@ export function transformWorkload({ metadata, spec = {}, status = {} }: Workload
   );
   const { replicas, desiredNumberScheduled, currentNumberScheduled, numberMisscheduled } = status;
   const { observedGeneration, updateRevision, updatedNumberScheduled } = status;
+  const conditions = (status.conditions ?? []).filter(isReplicaFailure);
   return {
     metadata: {
       name,
@@ -237,14 +225,7 @@ export function transformWorkload({ metadata, spec = {}, status = {} }: Workload
       ...(numberMisscheduled !== undefined && { numberMisscheduled }),
       ...(observedGeneration !== undefined && { observedGeneration }),
       ...(updateRevision !== undefined && { updateRevision }),
+      ...(conditions.length > 0 && { conditions }),
     },
   };
-}
-
-/** How a Deployment names its ReplicaSets: after itself and a hash of the template, in these characters. */
-const replicaSetName = /^(.+)-[bcdfghjklmnpqrstvwxz2456789]{1,10}$/;
-
-/** The Deployment that the name of a ReplicaSet speaks of; whose it is, only the ReplicaSet itself tells. */
-export function deploymentNamedBy(replicaSet: string): string | undefined {
-  return replicaSetName.exec(replicaSet)?.[1];
 }

@@ -69,6 +69,17 @@ describe('Pods that a restart leaves alone', () => {
     assert.deepEqual(notes(['bare', 'job-1']), [`${bare}; ${ofJob}`, 1]);
   });
 
+  it('are those of a kubelet as well where others without a controller are deleted', () => {
+    const spec = specOf({
+      ...{ debounce: { quiet: '0s' }, cooldown: { base: '0s' } },
+      strategy: { type: 'Delete', canary: false, unmanagedPods: 'Delete' },
+    });
+    const image = barePod({ name: 'static-node-0', isMirror: true });
+    const { actions, state } = decided(edited({ spec, pods: [image, barePod({ name: 'bare' })] }));
+    const gone = actions.flatMap((action) => (action.type === 'DeletePod' ? [action.pod.name] : []));
+    assert.deepEqual([gone, state.skippedPods], [['bare'], 1]);
+  });
+
   const [bare, ofJob, ...others] = [...pods, ...several(4)];
   if (!bare || !ofJob) throw new Error('there are two');
   const all = [bare, ofJob, ...others];

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { groupPods, sortPods } from '../../../src/configwatcher/decide/pod-groups.ts';
 import { rolloutTurn } from '../../../src/configwatcher/decide/rollout.ts';
 import type { OwnerFacts } from '../../../src/configwatcher/facts/observed.ts';
-import { type RolloutFacts, rolloutAnnotation } from '../../../src/configwatcher/facts/workload.ts';
+import { rolloutAnnotation } from '../../../src/configwatcher/facts/rollout-annotation.ts';
+import type { RolloutFacts } from '../../../src/configwatcher/facts/workload.ts';
 import { now, pod, several, specOf } from '../../fixtures/configwatcher.ts';
 
 describe('rolloutAnnotation', () => {

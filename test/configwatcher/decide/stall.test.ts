@@ -295,6 +295,19 @@ describe('a rollout that has begun', () => {
     assert.deepEqual([stalled[0]?.because, isDone], ['NewPodsNotAvailable', false]);
   });
 
+  it('lacks Pods where the API server refuses those of its surge, with all of the old ones there', () => {
+    for (const [because, rollout] of [
+      ['PodsMissing', { lacksPods: true }],
+      ['Deadline', {}],
+    ] as const) {
+      const restart = new OneRestart({ spec: { strategy } });
+      const pods = several(2, { controller });
+      restart.look({ pods, owners: ownerOf('Deployment', 2) }, changed);
+      const owners = ownerOf('Deployment', 2, { restartedFor: 'now', ...rollout });
+      assert.equal(restart.goOn(100_000, { pods, owners }).last.stalled[0]?.because, because);
+    }
+  });
+
   it('has the whole deadline once it is resumed, and is judged then', () => {
     const pods = several(2, { controller });
     const restart = new OneRestart({ spec: { strategy } });

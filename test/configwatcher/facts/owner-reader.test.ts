@@ -381,6 +381,18 @@ describe('OwnerReader', () => {
   });
 });
 
+describe('OwnerReader, of a Deployment', () => {
+  it('knows of a Deployment whose Pods the API server refuses', async () => {
+    const deployment = owner('Deployment', 'web');
+    for (const status of ['True', 'False']) {
+      const conditions = [{ type: 'ReplicaFailure', status, reason: 'FailedCreate' }];
+      const object = { spec: { replicas: 4, template }, status: { conditions } };
+      const { facts } = await read([deployment], [workload('Deployment', 'web', object)]);
+      assert.equal(facts.get(deployment.uid)?.rollout?.lacksPods, status === 'True' ? true : undefined);
+    }
+  });
+});
+
 describe('OwnerReader, of a workload whose rollout finds out what does not work', () => {
   for (const [what, checked] of Object.entries({
     'a probe of each container': {

@@ -199,8 +199,10 @@ describe('podFactsOf', () => {
   it('knows Pods that run to an end, and those of a kubelet', () => {
     assert.equal(podFactsOf(running({}, { restartPolicy: 'OnFailure' })).runsToEnd, true);
     const mirror = running({ annotations: { 'kubernetes.io/config.mirror': 'x' } });
-    assert.equal(podFactsOf(mirror).controller, undefined);
-    assert.equal(podFactsOf(transformListedPod(mirror)).controller, undefined);
+    for (const { controller, isMirror } of [podFactsOf(mirror), podFactsOf(transformListedPod(mirror))]) {
+      assert.deepEqual([controller, isMirror], [undefined, true]);
+    }
+    assert.equal(podFactsOf(running()).isMirror, undefined);
   });
 
   it('has no controller when no owner is one', () => {
