@@ -32,6 +32,7 @@ import { editPod } from './pod-edit.ts';
 import { redact } from './redact.ts';
 import { settled } from './settle.ts';
 import { StatusWriter } from './status-writer.ts';
+import { timed } from './timed.ts';
 
 export class Actuator {
   readonly #options;
@@ -60,7 +61,7 @@ export class Actuator {
     const { clock, memory } = this.#options;
     const sentAt = clock.monotonic();
     try {
-      return await readLive(this.#options, need, observed, signal);
+      return await timed(this.#options, observed, () => readLive(this.#options, need, observed, signal));
     } catch (error) {
       // A release may wait for it.
       if (isGated(observed.pod)) memory.unreleased(observed.at, clock.now() - failedForMs(clock, sentAt));
@@ -139,7 +140,8 @@ export class Actuator {
     const { client, clock, memory } = this.#options;
     const sentAt = clock.monotonic();
     try {
-      return await editPod(client, pod, releaseOperations(pod), { facts: observed, signal });
+      const release = () => editPod(client, pod, releaseOperations(pod), { facts: observed, signal });
+      return await timed(this.#options, observed, release);
     } catch (error) {
       memory.unreleased(observed.at, clock.now() - failedForMs(clock, sentAt));
       if (!(error instanceof ApiError)) throw error;
@@ -174,15 +176,15 @@ export class Actuator {
     const wait = this.#failures.wait(at);
     if (wait !== undefined) return this.#failures.hold(observed, wait);
     const askedAt = clock.monotonic();
-    const authorization = await this.#authorize(at, signal);
+    const authorization = await timed(this.#options, observed, () => this.#authorize(at, signal));
     if ('refusal' in authorization) {
       return this.#failures.hold(observed, this.#failures.notSent(at, authorization.refusal, askedAt));
     }
     const pod = withAuthor(made, authorization);
     const sentAt = clock.monotonic();
     try {
-      const answer = await client.create(pods, pod, { signal });
-      this.#failures.admitted(at, askedAt);
+      const answer = await timed(this.#options, observed, () => client.create(pods, pod, { signal }));
+      this.#failures.admitted(at);
       if (isGated(pod)) {
         // Crash window: the Pod exists, and starts nothing before status records it.
         memory.createdGated(at, clock.monotonic());
@@ -201,7 +203,7 @@ export class Actuator {
       return { next: 'goOn', facts: observed };
     } catch (caught) {
       const error = redact(caught, pod);
-      if (isAlreadyExists(error)) return this.#lookAtExisting(observed, askedAt, signal);
+      if (isAlreadyExists(error)) return this.#lookAtExisting(observed, signal);
       const failed = this.#failures.failed(at, error, pod, sentAt, log);
       if (failed === undefined) throw unknownOutcome(error, observed, pod);
       return this.#failures.hold(observed, failed);
@@ -240,8 +242,8 @@ export class Actuator {
    * A Pod of that name is there: another replica's of this At, or a stranger's, whose end is waited for. The create was
    * admitted, and found the name taken after that.
    */
-  #lookAtExisting(observed: Observed, sentAt: number, signal: AbortSignal): Promise<Answer<Observed>> {
-    this.#failures.admitted(observed.at, sentAt, true);
+  #lookAtExisting(observed: Observed, signal: AbortSignal): Promise<Answer<Observed>> {
+    this.#failures.admitted(observed.at);
     this.#options.memory.answered(observed.at);
     return readLive(this.#options, 'pods', observed, signal);
   }

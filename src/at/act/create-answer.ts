@@ -94,20 +94,6 @@ export function failedForMs(clock: Pick<Clock, 'monotonic'>, sentAt: number): nu
   return elapsed <= longestRequestMs ? elapsed : 0;
 }
 
-/** A busy API server has answered by then, in milliseconds, and a request that was not repeated has its answer. */
-const slowAnswerMs = 1000;
-
-/**
- * How long the answer took, whatever it was, where it took so long that the time is not the operator's: the API server
- * was slow, or turned the request away before, and the client has repeated it. Milliseconds; 0 where it was quick.
- *
- * @param sentAt monotonic milliseconds.
- */
-export function slowForMs(clock: Pick<Clock, 'monotonic'>, sentAt: number): number {
-  const elapsed = failedForMs(clock, sentAt);
-  return elapsed >= slowAnswerMs ? elapsed : 0;
-}
-
 /**
  * When the Pod was launched: at its answer, to the millisecond. Where that is further from the second in which the API
  * server made it than a request may take, the process or its clock stood still in between, and that second counts.

@@ -24,7 +24,6 @@ import {
   maxDelayMs,
   maxUnansweredDelayMs,
   mayHaveHappened,
-  slowForMs,
 } from './create-answer.ts';
 import type { Candidate, Wait } from './launch-turns.ts';
 
@@ -53,19 +52,9 @@ export class CreateFailures {
     return wait;
   }
 
-  /**
-   * Nothing refused the create.
-   *
-   * @param sentAt monotonic milliseconds.
-   * @param isTaken whether another replica may have recorded its own Pod meanwhile, whose release waited for this answer.
-   */
-  admitted(at: At, sentAt: number, isTaken = false): void {
-    const { clock, memory, turns } = this.#options;
-    turns.admitted(candidateOf(at).key);
-    const forMs = slowForMs(clock, sentAt);
-    if (forMs === 0) return;
-    memory.heldUp(at, clock.now() - forMs);
-    if (isTaken) memory.unreleased(at, clock.now() - forMs);
+  /** Nothing refused the create. */
+  admitted(at: At): void {
+    this.#options.turns.admitted(candidateOf(at).key);
   }
 
   /**

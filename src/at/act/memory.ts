@@ -6,9 +6,10 @@ import type { At } from '../../api/at.generated.ts';
 import { compareResourceVersions } from '../../runtime/cache/resource-version.ts';
 import { requestFor, requestKey } from '../../runtime/controller/reconciler.ts';
 import type { Observed } from '../facts/observed.ts';
+import { type Span, withSpan } from '../facts/slow-answers.ts';
 import { isJustEdited } from '../plan/phase.ts';
 import { delayAfter } from './create-answer.ts';
-import type { OwnRefusal, Recollection, Since } from './recollection.ts';
+import type { OwnRefusal, Recalled, Recollection, Since } from './recollection.ts';
 
 const gone = 'gone';
 
@@ -31,19 +32,7 @@ export class Memory {
     return this.#entries.size;
   }
 
-  recall(
-    at: At,
-  ): Pick<
-    Observed,
-    | 'launch'
-    | 'ambiguous'
-    | 'unread'
-    | 'untried'
-    | 'behind'
-    | 'heldUpSince'
-    | 'waitsSince'
-    | 'unreleasedSince'
-  > {
+  recall(at: At): Recalled {
     const entry = this.#known(at);
     return {
       ...(entry?.launch === undefined ? {} : { launch: entry.launch }),
@@ -54,6 +43,7 @@ export class Memory {
       ...(entry?.heldUp === undefined ? {} : { heldUpSince: sinceEdit(at, entry.heldUp) }),
       ...(entry?.waits === undefined ? {} : { waitsSince: sinceEdit(at, entry.waits) }),
       ...(entry?.unreleased === undefined ? {} : { unreleasedSince: sinceEdit(at, entry.unreleased) }),
+      ...(entry?.slowAnswers === undefined ? {} : { slowAnswers: entry.slowAnswers }),
     };
   }
 
@@ -90,14 +80,20 @@ export class Memory {
     this.#entry(at).launch = launch;
   }
 
-  /** A create, or a status that it waits for, has failed or was slow, for whatever reason. @param since epoch milliseconds. */
+  /** A create has failed, or a status that it waits for, for whatever reason. @param since epoch milliseconds. */
   heldUp(at: At, since: number): void {
     this.#entry(at).heldUp ??= sinceIn(at, since);
   }
 
-  /** The release of its Pod, or what it waits for, has failed or was slow, for whatever reason. @param since epoch milliseconds. */
+  /** The release of its Pod has failed, for whatever reason. @param since epoch milliseconds. */
   unreleased(at: At, since: number): void {
     this.#entry(at).unreleased ??= sinceIn(at, since);
+  }
+
+  /** A request that its launch or its release waited for was answered late. */
+  answeredSlowly(at: At, span: Span): void {
+    const entry = this.#entry(at);
+    entry.slowAnswers = withSpan(entry.slowAnswers, span);
   }
 
   /** Creates of others fail, and so would this one. @param since epoch milliseconds. */

@@ -1,5 +1,6 @@
 /** Recollection: what {@link Memory} keeps of one At. */
 import type { Observed } from '../facts/observed.ts';
+import type { Span } from '../facts/slow-answers.ts';
 import type { Cause } from '../plan/cause.ts';
 
 /** Epoch milliseconds, and the generation of the At then. */
@@ -7,6 +8,20 @@ export interface Since {
   readonly time: number;
   readonly generation: number | undefined;
 }
+
+/** What a decision learns of it. */
+export type Recalled = Pick<
+  Observed,
+  | 'launch'
+  | 'ambiguous'
+  | 'unread'
+  | 'untried'
+  | 'behind'
+  | 'heldUpSince'
+  | 'waitsSince'
+  | 'unreleasedSince'
+  | 'slowAnswers'
+>;
 
 export interface Recollection {
   /** Of the At; another At of the same name has a memory of its own. */
@@ -22,6 +37,8 @@ export interface Recollection {
   waits?: Since;
   /** Since when the release of its Pod has failed. */
   unreleased?: Since;
+  /** When its requests were answered late. */
+  slowAnswers?: readonly Span[];
   /** resourceVersion of the At that a live read has shown last; `gone` when there was none. */
   read?: string | undefined;
   /** resourceVersion of the At from which a status was decided that came too late. */

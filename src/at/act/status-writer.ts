@@ -16,11 +16,12 @@ import { dueTime, isDue } from '../plan/due.ts';
 import { isRefused, isRefusedFor } from '../plan/phase.ts';
 import { sanitize } from '../plan/sanitize.ts';
 import type { AtParts } from './at-parts.ts';
-import { failedForMs, mayHaveHappened, slowForMs } from './create-answer.ts';
+import { failedForMs, mayHaveHappened } from './create-answer.ts';
 import { readTimeoutMs } from './live-read.ts';
 import { conflictDelayMs, found } from './settle.ts';
 import { StatusPace } from './status-pace.ts';
 import { statusPatch } from './status-patch.ts';
+import { timed } from './timed.ts';
 
 interface FailedWrite {
   /** Since when it fails, epoch ms. */
@@ -67,7 +68,8 @@ export class StatusWriter {
     const sentAt = clock.monotonic();
     let written: ReadAt;
     try {
-      written = withLastEdit(sanitize(await this.#patch(observed, body, signal)));
+      const patch = () => this.#patch(at, body, signal);
+      written = withLastEdit(sanitize(await timed(this.#options, observed, patch)));
     } catch (error) {
       // What it takes to look for the status is not the write's own time.
       const failedAt = clock.now() - failedForMs(clock, sentAt);
@@ -87,25 +89,9 @@ export class StatusWriter {
     return { next: isStored ? 'goOn' : 'decide', facts };
   }
 
-  async #patch(observed: Observed, body: StatusBody<object>, signal: AbortSignal): Promise<At> {
-    const { client, clock } = this.#options;
-    const { namespace = '', name } = observed.at.metadata;
-    const sentAt = clock.monotonic();
-    try {
-      return await client.patchStatus(ats, { namespace, name }, { type: 'merge', body }, { signal });
-    } finally {
-      const forMs = slowForMs(clock, sentAt);
-      if (forMs > 0) this.#heldUp(observed, clock.now() - forMs);
-    }
-  }
-
-  /** A launch may wait for this status, or a release. @param since epoch milliseconds. */
-  #heldUp({ at, pod }: Observed, since: number): void {
-    const { clock, memory } = this.#options;
-    const waits = isDue(at, clock.now());
-    if (waits) memory.heldUp(at, since);
-    // Another replica may have recorded its own Pod by now, of which this one knows nothing yet.
-    if (waits || isGated(pod)) memory.unreleased(at, since);
+  #patch({ metadata }: At, body: StatusBody<object>, signal: AbortSignal): Promise<At> {
+    const { namespace = '', name } = metadata;
+    return this.#options.client.patchStatus(ats, { namespace, name }, { type: 'merge', body }, { signal });
   }
 
   /**
@@ -142,9 +128,13 @@ export class StatusWriter {
 
   /** @throws the error, unless it says that the status is not valid. */
   #refused(error: unknown, observed: Observed, { failedAt, log }: FailedWrite): Answer<Observed> {
-    this.#heldUp(observed, failedAt);
+    const { clock, memory } = this.#options;
+    const { at } = observed;
+    // A launch may wait for this status, or a release.
+    if (isDue(at, clock.now())) memory.heldUp(at, failedAt);
+    if (isGated(observed.pod)) memory.unreleased(at, failedAt);
     if (!isInvalid(error)) throw error;
-    const unwritable = this.#options.memory.unwritable(observed.at);
+    const unwritable = memory.unwritable(at);
     // Each further try finds the same, until a user mends the At.
     const level = unwritable === 1 ? 'error' : 'debug';
     log[level](

@@ -12,6 +12,7 @@ import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { observePod, type PodView } from '../facts/observe-pod.ts';
 import type { Attempt, Observed } from '../facts/observed.ts';
 import { isGated, isOurs, isTracked, isTrackedFor } from '../facts/own-pod.ts';
+import { slowFor } from '../facts/slow-answers.ts';
 import type { Cause } from '../plan/cause.ts';
 import { recordedGate, trackingFinalizer } from '../plan/pod.ts';
 import { type Run, runOf } from '../plan/run.ts';
@@ -178,7 +179,8 @@ function latenessOf(o: Observed, { scheduledTime = o.now }: Run, since: number):
   const isSince = heldUpSince !== undefined && heldUpSince >= since;
   const until = earliest([o.now, o.unreleasedSince, isSince ? heldUpSince : undefined]) ?? o.now;
   // In whole seconds of the instants, so that what several late releases add up to is no less.
-  const delay = recorded + Math.max(0, Math.floor(until / 1000) - Math.floor(since / 1000));
+  const acted = until - slowFor(o.slowAnswers, since, until);
+  const delay = recorded + Math.max(0, Math.floor(acted / 1000) - Math.floor(since / 1000));
   return { latenessMilliseconds, ...(delay > 0 ? { operatorDelaySeconds: delay } : {}) };
 }
 

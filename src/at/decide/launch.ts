@@ -13,6 +13,7 @@ import type { ReadAt } from '../facts/last-edit.ts';
 import { observePod } from '../facts/observe-pod.ts';
 import type { Attempt, Observed } from '../facts/observed.ts';
 import { isDisrupted, isGated, recordedPod, shownPod } from '../facts/own-pod.ts';
+import { slowFor } from '../facts/slow-answers.ts';
 import { type Cause, isCause } from '../plan/cause.ts';
 import { isJustEdited } from '../plan/phase.ts';
 import { type Plan, planOf } from '../plan/plan.ts';
@@ -137,7 +138,8 @@ function historyBefore(o: Observed): AtStatus['history'] {
 const disruptions: ReadonlySet<string> = new Set([atReason.evicted, atReason.podLost]);
 
 /**
- * Milliseconds by which the operator was late: until its creates failed or were slow, also where no condition shows that. Where status
+ * Milliseconds by which the operator was late: until its creates failed, also where no condition shows that, and without
+ * the time that answers took. Where status
  * told so before this process met it, another one was refused, and since when is not known.
  */
 function operatorDelayOf(
@@ -153,7 +155,9 @@ function operatorDelayOf(
   if (attempt > 1 || scheduledTime === undefined || !isKnown) {
     return 0;
   }
-  return operatorLateness(at, Math.min(launchTime, heldUpSince), scheduledTime);
+  const until = Math.min(launchTime, heldUpSince);
+  const waited = slowFor(o.slowAnswers, Math.max(scheduledTime, possibleFrom(at)), until);
+  return Math.max(0, operatorLateness(at, until, scheduledTime) - waited);
 }
 
 /**
@@ -209,10 +213,9 @@ function launchEvent(
 /** What kept the Pod from being created. */
 function holdReason(o: Observed): string | undefined {
   // An Event showed each cause of a refusal.
-  return (
-    holdCondition(o.at)?.reason ??
-    (heldUpFrom(o) === undefined ? undefined : 'requests that failed or were slow')
-  );
+  const told = holdCondition(o.at)?.reason;
+  const isKnown = heldUpFrom(o) !== undefined || o.slowAnswers !== undefined;
+  return told ?? (isKnown ? 'requests that failed or were slow' : undefined);
 }
 
 /** Since when something else than the operator keeps the Pod from being created, as far as this process knows. */

@@ -4,6 +4,7 @@ import type { Cause } from '../plan/cause.ts';
 import type { Run } from '../plan/run.ts';
 import type { ReadAt } from './last-edit.ts';
 import type { PodView } from './observe-pod.ts';
+import type { Span } from './slow-answers.ts';
 
 /** What a dry run of the Pod of this very spec has come to: it passes, or why it does not. */
 export interface Preflight {
@@ -78,6 +79,8 @@ export interface Observed {
   readonly waitsSince?: number;
   /** From memory: since when the release of its Pod has failed, likewise. */
   readonly unreleasedSince?: number;
+  /** From memory: when the requests that its launch or its release waits for were answered late. */
+  readonly slowAnswers?: readonly Span[];
   /** The last dry run of the Pod, where status does not show yet what it has come to. */
   readonly preflight?: Preflight;
   /** The At was edited, or deleted, since the decision, of which Events alone may still follow. */

@@ -6,6 +6,8 @@ import { LaunchTurns } from '../../../src/at/act/launch-turns.ts';
 import { readTimeoutMs } from '../../../src/at/act/live-read.ts';
 import { Memory } from '../../../src/at/act/memory.ts';
 import { StatusWriter } from '../../../src/at/act/status-writer.ts';
+import { recordedGate } from '../../../src/at/plan/pod.ts';
+import type { Pod } from '../../../src/kubernetes/objects.ts';
 import { ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
 import type { Client } from '../../../src/runtime/client/client.ts';
 import { silentLogger } from '../../../src/runtime/logger.ts';
@@ -171,51 +173,38 @@ describe('a create that is not answered', () => {
   });
 });
 
-describe('a create that is answered in the end', () => {
-  const heldUp = (passed: number, isTaken: boolean) => {
-    const [clock, memory] = [new FakeClock({ now: dueTime }), new Memory()];
-    const failures = new CreateFailures({ clock, memory, turns: new LaunchTurns(clock) });
-    const sentAt = clock.monotonic();
-    clock.advance(passed);
-    failures.admitted(at, sentAt, isTaken);
-    const { heldUpSince, unreleasedSince } = memory.recall(at);
-    return [heldUpSince, unreleasedSince];
-  };
-
-  it('has kept the Pod since it was sent, where a busy API server turned it away before', () => {
-    assert.deepEqual(heldUp(4000, false), [dueTime, undefined]);
-    assert.deepEqual(heldUp(900, false), [undefined, undefined]);
-    assert.deepEqual(heldUp(10_000, false), [undefined, undefined], 'the process stood still');
-  });
-
-  it("has kept the release of another replica's Pod as well", () => {
-    assert.deepEqual(heldUp(4000, true), [dueTime, dueTime]);
-  });
-});
-
-describe('a status that is answered in the end', () => {
-  it('has kept a launch, or a release, since it was sent, where that took long, whatever the answer', async () => {
-    const heldUp = async (
-      writeMs: number,
-      { error, now = dueTime }: { error?: Error; now?: number } = {},
-    ) => {
-      const [clock, memory] = [new FakeClock({ now }), new Memory()];
-      const patchStatus = async () => {
-        clock.advance(writeMs);
-        if (error !== undefined) throw error;
-        return at;
-      };
-      const writer = new StatusWriter({ client: { patchStatus } as unknown as Client, clock, memory });
-      const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: '' };
-      await writer.write({ phase: 'PENDING', reason: 'PodRejected' }, false, observing({ at }), context);
-      const { heldUpSince, unreleasedSince } = memory.recall(at);
-      return [heldUpSince, unreleasedSince];
+describe('a status that is answered late', () => {
+  const answered = async (
+    now: number,
+    writeMs: number,
+    { error, pod }: { error?: Error; pod?: Pod } = {},
+  ) => {
+    const [clock, memory] = [new FakeClock({ now }), new Memory()];
+    const patchStatus = async () => {
+      clock.advance(writeMs);
+      if (error !== undefined) throw error;
+      return at;
     };
-    assert.deepEqual(await heldUp(4000), [dueTime, dueTime]);
-    assert.deepEqual(await heldUp(4000, { error: apiError(409, 'Conflict') }), [dueTime, dueTime]);
-    assert.deepEqual(await heldUp(900), [undefined, undefined]);
-    const before = dueTime - 60_000;
-    assert.deepEqual(await heldUp(4000, { now: before }), [undefined, undefined], 'nothing waits for it');
+    const writer = new StatusWriter({ client: { patchStatus } as unknown as Client, clock, memory });
+    const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: '' };
+    const facts = observing({ at: pod === undefined ? at : { ...at, status: { phase: 'RUNNING' } }, pod });
+    await writer.write({ reason: 'PodRejected' }, false, facts, context);
+    return memory.recall(at).slowAnswers;
+  };
+  const span = [{ from: dueTime, to: dueTime + 4000 }];
+
+  it('has kept a launch, or a release, for that time, whatever the answer', async () => {
+    assert.deepEqual(await answered(dueTime, 4000), span);
+    assert.deepEqual(await answered(dueTime, 4000, { error: apiError(409, 'Conflict') }), span);
+    const spec = { ...created(at).spec, schedulingGates: [{ name: recordedGate }] };
+    assert.deepEqual(await answered(dueTime, 4000, { pod: { ...created(at), spec } }), span);
+  });
+
+  it('has kept nothing that was quick, that the process slept through, or that nothing waits for', async () => {
+    assert.equal(await answered(dueTime, 900), undefined);
+    assert.equal(await answered(dueTime, 10_000), undefined);
+    assert.equal(await answered(dueTime - 60_000, 4000), undefined, 'the At is not due');
+    assert.equal(await answered(dueTime, 4000, { pod: created(at) }), undefined, 'it runs');
   });
 });
 

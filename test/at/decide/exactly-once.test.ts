@@ -167,6 +167,11 @@ describe('decide, PENDING with launchGuarantee ExactlyOnce', () => {
       releasedLate({ launchTime }, { heldUpSince: dueTime, unreleasedSince: dueTime + 50_000 }),
       6,
     );
+    const slowAnswers = [
+      { from: dueTime + 40_000, to: dueTime + 48_000 },
+      { from: dueTime + 52_000, to: dueTime + 57_000 },
+    ];
+    assert.equal(releasedLate({ launchTime }, { slowAnswers }), 7, 'but for what its requests took since');
     const byAnother = { launchTime, operatorDelaySeconds: 3 };
     assert.equal(
       releasedLate(byAnother, { unreleasedSince: dueTime }),

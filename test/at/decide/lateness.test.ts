@@ -111,6 +111,26 @@ describe('decide, a launch that the API server held up', () => {
     assert.equal(decision.status?.latenessMilliseconds, 60_000);
   });
 
+  it('is the failure of the operator but for the time that answers took', () => {
+    const launchTime = dueTime + 9000;
+    const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime };
+    const at = accepted();
+    const slow = (...spans: readonly (readonly [number, number])[]) => {
+      const slowAnswers = spans.map(([from, to]) => ({ from: dueTime + from, to: dueTime + to }));
+      return decide(observing({ at, pod: created(at, launchTime), launch, now: launchTime, slowAnswers }));
+    };
+    const excused = slow([-2000, 1000], [4000, 8000]);
+    assert.deepEqual(eventReasons(excused), ['Launched']);
+    assert.equal(
+      excused.events[0]?.note,
+      'created Pod example-at-pod 9 s late, after requests that failed or were slow',
+    );
+    assert.equal(excused.status?.operatorDelaySeconds, 4);
+    const blamed = slow([-2000, 1000], [9000, 12_000]);
+    assert.deepEqual(eventReasons(blamed), ['LaunchedLate (W)']);
+    assert.equal(blamed.status?.operatorDelaySeconds, 8);
+  });
+
   it('is the failure of the operator until its first create failed', () => {
     const launchTime = dueTime + 60_000;
     const launch = { attempt: 1, podName: 'example-at-pod', podUID: 'pod-uid-1', launchTime };

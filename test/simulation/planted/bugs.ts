@@ -163,9 +163,9 @@ const ofAt: readonly PlantedBug[] = [
     name: '409 taken as ours',
     sentence: 'AlreadyExists counts as created',
     file: at.actuator,
-    find: 'if (isAlreadyExists(error)) return this.#lookAtExisting(observed, askedAt, signal);',
+    find: 'if (isAlreadyExists(error)) return this.#lookAtExisting(observed, signal);',
     replace:
-      "if (isAlreadyExists(error)) { memory.launched(at, { attempt, podName: pod.metadata.name, podUID: 'assumed', launchTime: clock.now(), launchedSpec: undefined, scheduledTime: undefined } as never); return this.#lookAtExisting(observed, askedAt, signal); }",
+      "if (isAlreadyExists(error)) { memory.launched(at, { attempt, podName: pod.metadata.name, podUID: 'assumed', launchTime: clock.now(), launchedSpec: undefined, scheduledTime: undefined } as never); return this.#lookAtExisting(observed, signal); }",
     promise: 'S4',
   },
   {
@@ -294,7 +294,7 @@ const ofFailures: readonly PlantedBug[] = [
     name: 'blame for status',
     sentence: 'the operator is to blame for a status that the API server refused',
     file: 'src/at/act/status-writer.ts',
-    find: 'if (waits) memory.heldUp(at, since);',
+    find: 'if (isDue(at, clock.now())) memory.heldUp(at, failedAt);',
     replace: '',
     promise: 'R2',
   },
