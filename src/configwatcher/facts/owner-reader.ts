@@ -15,6 +15,7 @@ import { ageOf, behindGoodFor, goodFor, isRecent, maxAgeMs } from './owner-age.t
 import type { PodFacts } from './pod-facts.ts';
 import {
   deployments,
+  podLabelsOf,
   podsOf,
   replicaSets,
   revisionOf,
@@ -164,7 +165,7 @@ export class OwnerReader {
       reference,
       ...(wanted !== undefined && { wanted }),
       ...(minReadySeconds > 0 && { minReady: minReadySeconds * 1000 }),
-      makesSelectedPods: selects(request.selector, object.spec?.template?.metadata?.labels),
+      makesSelectedPods: selects(request.selector, podLabelsOf(resource, object)),
       ...rolloutOf(resource, object, request.annotation),
     };
   }

@@ -8,6 +8,7 @@ import {
   type PodSpec,
   type Resource,
 } from '../../kubernetes/objects.ts';
+import type { Labels } from '../../kubernetes/selector.ts';
 
 /** The workload kinds of apps/v1, as far as a restart looks at them. */
 export interface Workload extends KubernetesObject {
@@ -90,6 +91,23 @@ export function workloadOf({ apiVersion, kind }: OwnerReference): Resource<Workl
   return [replicaSets, deployments, statefulSets, daemonSets].find(
     (resource) => resource.kind === kind && apiVersionOf(resource) === apiVersion,
   );
+}
+
+/** What controllers add to the labels of a template: the values are only in the Pods. */
+const addedLabels: Readonly<Record<string, readonly string[]>> = {
+  Deployment: ['pod-template-hash'],
+  StatefulSet: [
+    'controller-revision-hash',
+    'statefulset.kubernetes.io/pod-name',
+    'apps.kubernetes.io/pod-index',
+  ],
+  DaemonSet: ['controller-revision-hash', 'pod-template-generation'],
+};
+
+/** The labels of the Pods that it makes; a value that only the Pod tells is empty. */
+export function podLabelsOf({ kind }: Resource, { spec }: Workload): Labels {
+  const added = (addedLabels[kind] ?? []).map((name) => [name, ''] as const);
+  return { ...Object.fromEntries(added), ...spec?.template?.metadata?.labels };
 }
 
 /** How many Pods it wants; undefined where it does not tell. */

@@ -381,6 +381,25 @@ describe('OwnerReader', () => {
   });
 });
 
+describe('OwnerReader, of a selector that names what a controller adds to the labels of its Pods', () => {
+  const kinds = { Deployment: 'pod-template-hash', StatefulSet: 'apps.kubernetes.io/pod-index' };
+  for (const [kind, key] of Object.entries(kinds)) {
+    it(`knows of a ${kind} that its Pods have ${key}`, async () => {
+      const reference = owner(kind, 'web');
+      const get = async () => workload(kind, 'web', { spec: { replicas: 1, template } });
+      const makesSelected = async (operator: 'Exists' | 'DoesNotExist') => {
+        const facts = await new OwnerReader({ get } as unknown as Client).read({
+          ...{ namespace: 'shop', pods: [pod({ controller: reference })], annotation, signal },
+          selector: { ...selector, matchExpressions: [{ key, operator }] },
+          ...{ now: 0, notBefore: new Map(), places: [], changedAt: 0 },
+        });
+        return facts.get(reference.uid)?.makesSelectedPods;
+      };
+      assert.deepEqual([await makesSelected('Exists'), await makesSelected('DoesNotExist')], [true, false]);
+    });
+  }
+});
+
 describe('OwnerReader, of a Deployment', () => {
   it('knows of a Deployment whose Pods the API server refuses', async () => {
     const deployment = owner('Deployment', 'web');
