@@ -19,7 +19,7 @@ const count = 20;
  * It sends these whether or not it launches: for the Lease, to read the clock of the API server, and at its start to see
  * that admission policies are served.
  */
-const always = /^get (leases|\/version|\/apis\/admissionregistration\.k8s\.io)/;
+const always = /^get (leases|\/version|\/readyz|\/apis$|\/apis\/admissionregistration\.k8s\.io)/;
 const review = 'create localsubjectaccessreviews';
 const reads = [
   'get ats',

@@ -183,34 +183,6 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
     assert.deepEqual([lastRestart?.restarted, shop.seen.length], [2, 4]);
   });
 
-  for (const [reason, sentence] of [
-    ['PodsMissing', /^Deployment web-0: .*does not make its new Pods; perhaps a quota/],
-    ['Unschedulable', /^Deployment web-0: no node takes its new Pods/],
-  ] as const) {
-    it(`by Auto takes no Pod and goes on to the next owner at ${reason}, and says so`, {
-      timeout,
-    }, async (t) => {
-      const shop = await opened(t);
-      await shop.deploy(1, 'Deployment', 'web-0');
-      await shop.deploy(1, 'Deployment', 'web-1');
-      await watched(shop, { strategy: { type: 'Auto', progressDeadlineSeconds: 10 } });
-      const quota = reason === 'PodsMissing' ? await imposeQuota(shop, { pods: '2' }) : undefined;
-      shop.isFull = quota === undefined;
-      const before = [...shop.seen];
-      await shop.patchConfigMap({ data: { message: 'second' } });
-      const stuck = await stalledFor(shop, reason);
-      assert.match(findCondition(stuck.conditions, 'Stalled')?.message ?? '', sentence);
-      const both = await shop.until('both are begun', ({ lastRestart }) => lastRestart?.restarted === 2);
-      assert.deepEqual(owners(both)['Deployment/web-0'], [1, reason]);
-      const serving = (await shop.pods()).filter(isReady).map(({ metadata }) => metadata.uid ?? '');
-      assert.deepEqual(serving.sort(), before.sort(), 'the old Pods serve');
-      shop.isFull = false;
-      if (quota !== undefined) await shop.client.delete(resourceQuotas, quota);
-      await shop.restarted(1);
-      await shop.allReady(2);
-    });
-  }
-
   it('goes on to the next owner where a quota refuses a new Pod', { timeout }, async (t) => {
     const shop = await opened(t);
     await shop.deploy(1, 'Deployment', 'web-0');
@@ -395,6 +367,42 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
     await shop.allReady(2);
     assert.equal(shop.seen.length, 8);
   });
+});
+
+describe('a ConfigWatcher whose owners are rolled out', { concurrency: 2 }, () => {
+  for (const [reason, sentence] of [
+    ['PodsMissing', /^Deployment web-0: .*does not make its new Pods; perhaps a quota/],
+    ['Unschedulable', /^Deployment web-0: no node takes its new Pods/],
+  ] as const) {
+    it(`takes no Pod and goes on to the next owner at ${reason}, and says so`, {
+      timeout,
+    }, async (t) => {
+      const shop = await opened(t);
+      await shop.deploy(1, 'Deployment', 'web-0');
+      await shop.deploy(1, 'Deployment', 'web-1');
+      await watched(shop, { strategy: { type: 'Auto', progressDeadlineSeconds: 5 } });
+      const quota = reason === 'PodsMissing' ? await imposeQuota(shop, { pods: '2' }) : undefined;
+      shop.isFull = quota === undefined;
+      const before = [...shop.seen];
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      const stuck = await stalledFor(shop, reason);
+      assert.match(findCondition(stuck.conditions, 'Stalled')?.message ?? '', sentence);
+      const both = await shop.until('both are begun', ({ lastRestart }) => lastRestart?.owners?.length === 2);
+      assert.deepEqual(owners(both)['Deployment/web-0'], [0, reason]);
+      const serving = (await shop.pods()).filter(isReady).map(({ metadata }) => metadata.uid ?? '');
+      assert.deepEqual(serving.sort(), before.sort(), 'the old Pods serve');
+      shop.isFull = false;
+      // The kubelets here run no Pod that they have once turned down.
+      const waiting = (await shop.pods()).filter((pod) => !isReady(pod));
+      for (const { metadata } of waiting)
+        await shop.client.delete(pods, { namespace: shop.namespace, name: metadata.name });
+      if (quota !== undefined) await shop.client.delete(resourceQuotas, quota);
+      // A ReplicaSet whose creates were refused waits twice as long each time.
+      const isDone = ({ restartCount, pending }: ConfigWatcherStatus) => restartCount === 1 && !pending;
+      await shop.until('the restart is done', isDone, { timeout: 150_000 });
+      await shop.allReady(2);
+    });
+  }
 });
 
 describe('an owner whose Pods were missing before the change', () => {

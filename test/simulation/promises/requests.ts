@@ -86,9 +86,11 @@ class Counts {
 
   /** How many creates have been refused again, where this is one of them. */
   #countRefused(request: RequestEntry, replica: string): number {
-    const { namespace, body, code } = request;
-    // These may be about one Pod alone, which is tried on its own; a busy API server says itself when to ask again.
-    if (!isRefusedPod(request) || code === 400 || code === 422 || code === 429) return 0;
+    const { namespace, body, code, answer } = request;
+    // These may be about one Pod alone, which is tried on its own.
+    if (!isRefusedPod(request) || code === 400 || code === 422) return 0;
+    // An API server that has not looked at the request says when to send it again, in no words of its own.
+    if (code === 429 && !answer.includes('"kind":"Status"')) return 0;
     const { metadata } = JSON.parse(body || '{}') as Partial<Pod>;
     const pod = `${namespace}/${metadata?.name}`;
     if (!this.#refused.has(pod)) {
