@@ -93,7 +93,7 @@ export interface AtSpec {
   readonly backoffLimit?: number;
   /**
    * What happens when the Pod is lost through no fault of the command (eviction, deletion, loss of its node).
-   * Fail ends the At. Retry runs the command again in a new Pod, at most ten times; from the third Pod on at
+   * Fail ends the At. Retry runs the command again in a new Pod, ten Pods in all; from the third Pod on at
    * the earliest 10 s after the one before it was created, doubling to six minutes. Default Fail.
    */
   readonly disruptionPolicy?: AtSpecDisruptionPolicy;
@@ -179,7 +179,7 @@ export interface AtStatus {
    * API server's clock.
    */
   readonly launchTime?: string;
-  /** When the command started for the first time. */
+  /** When the command of the latest attempt started for the first time. */
   readonly startTime?: string;
   /** When the command ended, or when the At was found to be done without it. */
   readonly completionTime?: string;
