@@ -3,10 +3,12 @@ import type { Deed } from '../plan/plan.ts';
 import { app, edit, minute, owner, type Regression } from './parts.ts';
 
 /** A watcher of all owners of the app, without its DaemonSet. */
-const rolledOut: readonly Deed[] = app({
-  strategy: { type: 'RolloutRestart' },
-  debounce: { quiet: '10s' },
-}).filter((deed) => deed.do === 'create' && deed.resource !== 'daemonsets');
+function rolledOutWith(spec: object): Deed[] {
+  const all = app({ strategy: { type: 'RolloutRestart' }, debounce: { quiet: '10s' }, ...spec });
+  return all.filter((deed) => deed.do === 'create' && deed.resource !== 'daemonsets');
+}
+
+const rolledOut: readonly Deed[] = rolledOutWith({});
 
 function patchDeployment(when: number, name: string, spec: object): Deed {
   return { at: when, do: 'patch', resource: 'deployments', name, body: { spec } };
@@ -102,6 +104,26 @@ export const rollouts: readonly Regression[] = [
       ],
       faults: [
         { at: 94_000, fault: 'refuse', method: '', path: '', code: 403, message: 'not allowed', for: 20_000 },
+      ],
+    },
+  },
+  {
+    sentence:
+      "a selector was edited so that it matches a template and none of its Pods, which have their controller's labels as well: the restart waited for them for ever",
+    promise: 'L8',
+    plan: {
+      ...{ seed: 'row', duration: 5 * minute },
+      deeds: [
+        owner('deployments', 'web', 'app', { replicas: 2 }),
+        ...rolledOutWith({
+          strategy: { type: 'RolloutRestart', progressDeadlineSeconds: 10 },
+          cooldown: { base: '60s', max: '60s' },
+        }),
+        edit(30_000, { message: 'two' }),
+        edit(43_000, { message: 'three' }),
+        patchDeployment(60_000, 'web', { replicas: 0 }),
+        select(70_000, [{ key: 'pod-template-hash', operator: 'DoesNotExist' }]),
+        patchDeployment(75_000, 'web', { replicas: 2 }),
       ],
     },
   },
