@@ -143,11 +143,7 @@ async function deploymentsByPod(namespace: Namespace): Promise<ReadonlyMap<strin
 }
 
 /** Breaks new Pods, and resolves with what the watcher tells of it in time, in its status and by a Warning. */
-async function breakPods(
-  namespace: Namespace,
-  data: Parameters<typeof editConfig>[1],
-  { progressDeadlineSeconds = 10 }: Breakage['strategy'] = {},
-): Promise<string> {
+async function breakPods(namespace: Namespace, data: Parameters<typeof editConfig>[1]): Promise<string> {
   const begun = performance.now();
   await editConfig(namespace, data);
   const message = await eventually('it is told', async () => {
@@ -163,8 +159,7 @@ async function breakPods(
     return true;
   });
   const took = performance.now() - begun;
-  // The debounce, the end of the old Pod, and a restart or two.
-  assert.ok(took <= (12 + graceSeconds + progressDeadlineSeconds) * seconds, `it was told after ${took} ms`);
+  assert.ok(took <= 30 * seconds, `it was told after ${took} ms`);
   return message;
 }
 
@@ -216,7 +211,7 @@ describe('a restart on a real node', { concurrency: 2 }, () => {
       await editWatcher(namespace, { strategy: { type, ...strategy }, cooldown: { base: '10m' } });
       const before = await fourReplicas(namespace, container);
       const prober = await Prober.start(t, namespace);
-      assert.match(await breakPods(namespace, data, strategy), told);
+      assert.match(await breakPods(namespace, data), told);
       // The Pod that was taken may still be going away.
       await eventually('one Pod has gone', async () => (await keptOf(namespace, before)) < 4);
       await prober.asks(300);
@@ -264,7 +259,7 @@ describe('a restart on a real node', { concurrency: 2 }, () => {
       const before = await deploymentsByPod(namespace);
       const prober = await Prober.start(t, namespace, names);
 
-      assert.match(await breakPods(namespace, data, strategy), told);
+      assert.match(await breakPods(namespace, data), told);
       await prober.asks(500);
       const now = await deploymentsByPod(namespace);
       const changed = [...before, ...now].filter(([uid]) => !before.has(uid) || !now.has(uid));
