@@ -105,6 +105,36 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
     });
   }
 
+  it('leaves to the rollout of a StatefulSet the Pods from its partition on, and evicts those below it', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(3, 'StatefulSet');
+    const body = { spec: { updateStrategy: { rollingUpdate: { partition: 2 } } } };
+    await client.patch(statefulSets, { namespace, name: 'webapp' }, { type: 'merge', body });
+    const evicted: string[] = [];
+    await shop.startOperator({ onConnect: noteEvictions(evicted) });
+    await shop.watch({ ...atOnce, strategy: { type: 'Evict' }, debounce: { quiet: '4s' } });
+    await shop.baselined();
+    await shop.olderThanEdits();
+    shop.isKubeletSlow = true;
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.upgrade('StatefulSet');
+    await eventually(() => shop.seen.length === 4, { message: 'the rollout has made one Pod' });
+    // That one is missing, so that none of the others may go.
+    await shop.until('the restart has begun', ({ pending }) => pending?.reason === 'InProgress');
+    await shop.quiet();
+    assert.deepEqual(evicted, []);
+    shop.isKubeletSlow = false;
+    await shop.until('it is applied', ({ pending, history }) => !pending && history?.length === 1);
+    await shop.allReady(3);
+    await shop.quiet();
+    assert.equal(shop.seen.length, 6, 'each Pod was replaced once');
+    assert.deepEqual(evicted.sort(), ['webapp-0', 'webapp-1']);
+  });
+
   for (const [type, kind] of [
     ['Auto', 'StatefulSet'],
     ['Evict', 'StatefulSet'],
