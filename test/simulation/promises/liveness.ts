@@ -83,6 +83,11 @@ const ownTryWithin = 330_000;
 /** An answer about the rights of an author holds so long, in milliseconds. */
 export const rightsKnownFor = 60_000;
 
+/** Whether the author of the At has not, or not for long, the right to create its Pod. */
+function isBarred(at: At, { authors, time }: History): boolean {
+  return time - authors.barredAt(at, time) < rightsKnownFor + ownTryWithin;
+}
+
 export const dueIsLaunched: NamedPromise = {
   name: 'L1',
   sentence:
@@ -93,8 +98,6 @@ export const dueIsLaunched: NamedPromise = {
     const refusedAt = (key = '') => refused.get(key) ?? Number.NEGATIVE_INFINITY;
     /** When a create for the At was refused last, by its uid. */
     const tried = new Map<string, number>();
-    const isBarred = ({ at }: AtRun) =>
-      isTold(at) && history.time - history.authors.barredAt(at, history.time) < rightsKnownFor + ownTryWithin;
     const isRefused = (run: AtRun) => {
       const { uid, at } = run;
       const ownSince = Math.max(tried.get(uid) ?? 0, launchableAt(run), history.disturbedAt);
@@ -120,7 +123,7 @@ export const dueIsLaunched: NamedPromise = {
           const isMissing =
             isLaunchable(run) &&
             run.pods.every(isUnreleased) &&
-            !(isTaken(history, run.at) || isRefused(run) || isBarred(run));
+            !(isTaken(history, run.at) || isRefused(run) || (isTold(run.at) && isBarred(run.at, history)));
           return isMissing ? { text: `${run.at.metadata.name} is due and has no Pod` } : kept;
         });
       },
@@ -176,8 +179,10 @@ function followedWithin({ spec: { disruptionPolicy } }: At): number {
 }
 
 /** Whether the run of the At has ended in a Pod of it, although status does not say so. */
-function isUnfinished({ uid, at }: AtRun, last: RunPod): boolean {
-  const { phase = 'PENDING' } = at.status ?? {};
+function isUnfinished({ uid, at }: AtRun, last: RunPod, history: History): boolean {
+  const { phase = 'PENDING', reason = '' } = at.status ?? {};
+  // The next attempt waits, and status says why.
+  if (holdReasons.has(reason) && isBarred(at, history)) return false;
   // No status names it yet: it is the run where it is the At's own and is there to show how it ended.
   const isOwn = last.goneAt === undefined && controllerOf(last.pod)?.uid === uid && !isUnreleased(last);
   return phase === 'RUNNING' || (phase === 'PENDING' && isOwn);
@@ -209,7 +214,7 @@ export const finishedIsDone: NamedPromise = {
           const endedAt = last && endOf(last);
           if (isGone || forgedAt !== undefined || last === undefined || endedAt === undefined)
             return undefined;
-          if (!isUnfinished(run, last)) return kept;
+          if (!isUnfinished(run, last, history)) return kept;
           const refusedAt = unwritable.get(`${namespace}/${name}`) ?? Number.NEGATIVE_INFINITY;
           const since = Math.max(endedAt, history.disturbedAt, refusedAt + unwritableFor);
           return history.time - since > followedWithin(at)

@@ -1,5 +1,5 @@
 /** What regressions are made of: objects, and what is done to them. */
-import type { Deed, Plan } from '../plan/plan.ts';
+import type { Creation, Deed, Plan } from '../plan/plan.ts';
 
 export interface Regression {
   readonly sentence: string;
@@ -11,7 +11,7 @@ export interface Regression {
 export const minute = 60_000;
 const metadata = (name: string) => ({ name, namespace: 'shop' });
 
-export function at(name: string, spec: object, when = 1): Deed {
+export function at(name: string, spec: object, when = 1): Creation {
   const past = '2019-04-12T10:12:00Z';
   const object = {
     apiVersion: 'cnat.programming-kubernetes.info/v1alpha1',

@@ -1,6 +1,17 @@
 /** Requests: what simulations have found about requests that had no bound, or failed. */
+import { byDeveloper, grant, revoke } from '../plan/draw-authors.ts';
 import type { FaultPlan } from '../plan/plan.ts';
-import { annotatedApp, at, configMap, edit, minute, pod, type Regression, watcher } from './parts.ts';
+import {
+  annotatedApp,
+  at,
+  configMap,
+  edit,
+  minute,
+  pod,
+  podMeets,
+  type Regression,
+  watcher,
+} from './parts.ts';
 
 const webhookDown = {
   ...{ at: 10_000, fault: 'refuse', method: 'POST', path: '/pods', code: 500, for: 50 },
@@ -272,6 +283,20 @@ export const requests: readonly Regression[] = [
         at(`at-${index}`, { schedule: '2024-01-01T00:00:20Z', launchGuarantee: 'ExactlyOnce' }),
       ),
       faults: [{ at: 18_000, fault: 'seats', count: 1, duration: 100, for: 20_000 }],
+    },
+  },
+  {
+    sentence:
+      'a mistake of the promise: the next attempt of an At was to be made although its author had lost the right to create Pods',
+    promise: 'L2',
+    plan: {
+      ...{ seed: 'row', duration: 12 * minute, features: ['at-author'] },
+      deeds: [
+        grant('at-0', 0),
+        byDeveloper(at('at-0', { command: 'job --for=900000', disruptionPolicy: 'Retry' })),
+        revoke('at-0', 30_000),
+        podMeets(40_000, 'delete'),
+      ],
     },
   },
 ];
