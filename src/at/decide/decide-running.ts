@@ -10,7 +10,7 @@ import { formatMilliTime } from '../../kubernetes/time.ts';
 import type { EventRecord } from '../../runtime/events/event-recorder.ts';
 import { asEnded, type PodView, type Stop } from '../facts/observe-pod.ts';
 import type { Attempt, Observed } from '../facts/observed.ts';
-import { currentAttempt, isDisrupted, isGated, isOurs, isTracked, maxAttempts } from '../facts/own-pod.ts';
+import { currentAttempt, isGated, isOurs, isTracked, maxAttempts } from '../facts/own-pod.ts';
 import { retryPriority } from '../facts/queue-priority.ts';
 import { isCause } from '../plan/cause.ts';
 import { isTerminating, takesPodsAlong } from '../plan/phase.ts';
@@ -22,7 +22,7 @@ import { goneAt, heldPod, release, settle } from './exactly-once.ts';
 import { failingEvents, tellsOutput } from './failing.ts';
 import { disruptedEvents, earliestAfter, endOf, withEnded } from './history.ts';
 import { create, holdCause, holdEvent, launchStatus } from './launch.ts';
-import { type Ending, endingOf, lostEnding, stoppedEnding } from './outcome.ts';
+import { type Ending, endingOf, isEvicted, lostEnding, stoppedEnding } from './outcome.ts';
 import {
   attemptText,
   doneStatus,
@@ -269,8 +269,8 @@ function isLasting(cause: Stop | undefined): cause is Stop {
 /** Why the Pod goes away, in status before it is gone: a process that starts then finds nothing else that says so. */
 function terminatingStatus(o: Observed, running: Running): AtStatus {
   const status = steadyStatus(o, running);
-  const { stop, pod } = running.view;
-  if (status.reason !== undefined || (stop === undefined && !isDisrupted(pod))) {
+  const { stop } = running.view;
+  if (status.reason !== undefined || (stop === undefined && !isEvicted(running.view))) {
     return status;
   }
   const { reason, exitCode } = stop ?? { reason: atReason.evicted };

@@ -102,10 +102,14 @@ function ending(
   return { outcome, reason, message, exitCode, disrupted: false };
 }
 
-function disruptionOf(view: PodView): string | undefined {
+/** Whether Kubernetes disrupts the run, or has: one that had ended before is not disrupted. */
+export function isEvicted(view: PodView): boolean {
   const since = disruptedSince(view.pod);
-  const isEvicted = since !== undefined && !hadEnded(view, since);
-  if (isEvicted || disruptionReasons.test(view.pod.status?.reason ?? '')) {
+  return since !== undefined && !hadEnded(view, since);
+}
+
+function disruptionOf(view: PodView): string | undefined {
+  if (isEvicted(view) || disruptionReasons.test(view.pod.status?.reason ?? '')) {
     return atReason.evicted;
   }
   return isDeletedRun(view) ? atReason.podLost : undefined;
@@ -160,6 +164,8 @@ function isDeletedRun(view: PodView): boolean {
   if (deletionDue === undefined) return false;
   const { deletionGracePeriodSeconds: grace = 0 } = pod.metadata;
   const isDatedAnew = grace === 0 && lastEnd !== undefined && Math.abs(deletionDue - lastEnd) <= clockSlackMs;
+  // An eviction tells itself when it was, and that the run had ended by then.
+  if (isDatedAnew && disruptedSince(pod) !== undefined) return false;
   const seconds = isDatedAnew ? (pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds) : grace;
   return !hadEnded(view, deletionDue - seconds * 1000);
 }

@@ -68,7 +68,13 @@ describe('decide, a command that failed by itself', () => {
 
   describe('beside a native sidecar that took long to end, as the last version of its Pod tells it', () => {
     /** By which the kubelet takes a Pod away that has ended; the API server dates the deletion anew. */
-    const deleted = (failedAt: number, sidecarAt: number, dated: number, isKept: boolean) => {
+    const deleted = (
+      failedAt: number,
+      sidecarAt: number,
+      dated: number,
+      isKept: boolean,
+      evictedAt?: number,
+    ) => {
       const end = (exitCode: number, time: number) => ({
         terminated: { exitCode, startedAt: timeText(dueTime), finishedAt: timeText(time) },
       });
@@ -80,7 +86,8 @@ describe('decide, a command that failed by itself', () => {
         ...ended.metadata,
         ...{ deletionTimestamp: timeText(dated), deletionGracePeriodSeconds: 0 },
       };
-      const pod = isKept ? transformPod({ ...ended, metadata }) : { ...ended, metadata };
+      const shown = evictedAt === undefined ? ended : targeted(ended, evictedAt);
+      const pod = isKept ? transformPod({ ...shown, metadata }) : { ...shown, metadata };
       return decide(observing({ at, pod, now: dated + second, live: true }));
     };
     const start = dueTime + 60 * second;
@@ -96,7 +103,29 @@ describe('decide, a command that failed by itself', () => {
         const { actions, status } = deleted(failedAt, sidecarAt, start, isKept);
         assert.deepEqual([actions, status?.reason], [[], 'CommandFailed']);
       });
+
+      it(`is not repeated when it failed before its eviction: ${isKept ? 'in the cache' : 'live'}`, () => {
+        const evicted = (after: number) =>
+          deleted(start, start + 30 * second, start + 30 * second, isKept, start + after);
+        const { actions, status } = evicted(9 * second);
+        assert.deepEqual([actions, status?.reason], [[], 'CommandFailed']);
+        assert.deepEqual(actionTypes(evicted(-second)), ['CreatePod']);
+      });
     }
+
+    it('is not said to be evicted while its sidecar ends, when it failed before', () => {
+      const reasonWhen = (evictedAt: number) => {
+        const { containerStatuses = [] } =
+          inState(created(at), {
+            terminated: { exitCode: 3, startedAt: timeText(dueTime), finishedAt: timeText(start) },
+          }).status ?? {};
+        const pod = withPodStatus(created(at), { phase: 'Running', containerStatuses });
+        const leaving = terminating(targeted(pod, evictedAt), evictedAt + 30 * second);
+        return decide(observing({ at, pod: leaving, now: evictedAt + second })).status?.reason;
+      };
+      assert.equal(reasonWhen(start + 9 * second), undefined);
+      assert.equal(reasonWhen(start + second), 'Evicted');
+    });
   });
 
   describe('on a node whose clock is two minutes behind', () => {
