@@ -370,13 +370,26 @@ export function worksIn(
   return isNew && isReady(pod) && owners.has(ownerOf(history, pod)?.metadata.name ?? '');
 }
 
-/** New Pods work, or nothing is left of the owners that show what the content breaks. */
-function isLifted(history: History, namespace: string, verdict: Verdict): boolean {
+/**
+ * New Pods work, or nothing is left of the owners that show what the content breaks.
+ *
+ * @param deleted when an owner was deleted, by its name: the next one of that name shows nothing yet.
+ */
+function isLifted(
+  history: History,
+  namespace: string,
+  verdict: Verdict,
+  deleted: ReadonlyMap<string, number>,
+): boolean {
   const pods = history.objects.in<Pod>('pods', namespace);
   const kinds = ['deployments', 'replicasets', ...Object.values(plurals)];
-  const isThere = (owner: string) =>
-    kinds.some((plural) => history.objects.get(plural, namespace, owner) !== undefined) ||
-    pods.some(({ metadata }) => metadata.name.startsWith(`${owner}-`));
+  const isThere = (owner: string) => {
+    const until = deleted.get(owner);
+    const isOwn = ({ metadata: { name, creationTimestamp = '' } }: Pod) =>
+      name.startsWith(`${owner}-`) && (until === undefined || Date.parse(creationTimestamp) <= until);
+    const isKnown = kinds.some((plural) => history.objects.get(plural, namespace, owner) !== undefined);
+    return (until === undefined && isKnown) || pods.some(isOwn);
+  };
   return pods.some((pod) => worksIn(history, pod, verdict)) || ![...verdict.owners].some(isThere);
 }
 
@@ -390,6 +403,8 @@ export const brokenContentStops: NamedPromise = {
     const drop = (isEnded: (verdict: Verdict) => boolean) => {
       for (const [uid, verdict] of verdicts) if (isEnded(verdict)) verdicts.delete(uid);
     };
+    /** When an owner that a verdict is about was deleted, by its name. */
+    const deleted = new Map<string, number>();
     const judge = (watcher: ConfigWatcher, writer: string | undefined) => {
       const { uid = '' } = watcher.metadata;
       const verdict = verdictOf(watcher, verdicts.get(uid), { since: history.time, writer });
@@ -401,8 +416,11 @@ export const brokenContentStops: NamedPromise = {
         if (resource === 'configwatchers') judge(object as ConfigWatcher, by?.replica);
         if (verdicts.size === 0) return undefined;
         // An owner of which nothing is left shows nothing any more.
-        if (change === 'DELETED') drop(({ owners }) => owners.has(object.metadata.name));
-        else if (resource === 'pods') drop((verdict) => worksIn(history, object as Pod, verdict));
+        if (change === 'DELETED') {
+          const isOf = ({ owners }: Verdict) => owners.has(object.metadata.name);
+          if ([...verdicts.values()].some(isOf)) deleted.set(object.metadata.name, history.time);
+          drop(isOf);
+        } else if (resource === 'pods') drop((verdict) => worksIn(history, object as Pod, verdict));
         return verdicts.size === 0 ? undefined : kept;
       },
       request(request): Found {
@@ -410,7 +428,7 @@ export const brokenContentStops: NamedPromise = {
         const begun = evicts(history, request) ?? rollsOut(history, request);
         const verdict = begun && verdicts.get(begun.run.uid);
         if (begun === undefined || verdict === undefined) return undefined;
-        if (isLifted(history, begun.pod.metadata.namespace ?? '', verdict)) return undefined;
+        if (isLifted(history, begun.pod.metadata.namespace ?? '', verdict, deleted)) return undefined;
         // Another one may not have been shown it.
         if (request.replica !== verdict.writer && !isCalm(history)) return undefined;
         const text = `${begun.pod.metadata.name} was taken away for a content that breaks Pods`;

@@ -127,4 +127,20 @@ export const rollouts: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'a mistake of the promise: an owner that a user had deleted was to show that a content breaks its Pods, because another one of its name had been made',
+    promise: 'R3',
+    plan: {
+      ...{ seed: 'row-20', duration: 3 * minute },
+      deeds: [
+        ...app({ strategy: { type: 'Auto' }, debounce: { quiet: '0s' } }),
+        owner('deployments', 'small', 'app', { replicas: 1 }),
+        edit(20_000, { message: 'a-bad-one' }),
+        { at: 69_578, do: 'delete', resource: 'deployments', name: 'small' },
+        { ...owner('deployments', 'small', 'app', { replicas: 1 }), at: 70_578 },
+        edit(130_000, { message: 'two' }),
+      ],
+    },
+  },
 ];
