@@ -20,6 +20,8 @@ const maxPerObject = 30;
  * that wait asks twice a second, for each of two causes.
  */
 const maxRefusedAgain = 40;
+/** A create that is turned away for no longer, in ms, is not told, and counts as one that takes longer. */
+const busyFor = 2100;
 /** More for each change that the operator did not make. */
 const perReason = 4;
 /** So many such changes in {@link window} wake a reconcile often, and each write that follows does so once more. */
@@ -46,8 +48,8 @@ class Counts {
   readonly #writes = new Map<string, number>();
   /** By replica and namespace. */
   readonly #refusedAgain = new Map<string, number>();
-  /** Pods whose create was refused, by their names. */
-  readonly #refused = new Set<string>();
+  /** When the create of a Pod was refused first, by its name. */
+  readonly #refused = new Map<string, number>();
   #reasons = 0;
   /** Of the ten seconds before: a cache that lags shows them only now. */
   #lateReasons = 0;
@@ -89,14 +91,14 @@ class Counts {
     const { namespace, body, code, answer } = request;
     // These may be about one Pod alone, which is tried on its own.
     if (!isRefusedPod(request) || code === 400 || code === 422) return 0;
-    // An API server that has not looked at the request says when to send it again, in no words of its own.
-    if (code === 429 && !answer.includes('"kind":"Status"')) return 0;
     const { metadata } = JSON.parse(body || '{}') as Partial<Pod>;
     const pod = `${namespace}/${metadata?.name}`;
-    if (!this.#refused.has(pod)) {
-      this.#refused.add(pod);
-      return 0;
-    }
+    const refusedAt = this.#refused.get(pod);
+    if (refusedAt === undefined) this.#refused.set(pod, request.time);
+    // An API server that has not looked at the request says when to send it again, in no words of its own.
+    const isUnread = !answer.includes('"kind":"Status"');
+    const isBusy = code === 429 && (isUnread || request.time - (refusedAt ?? 0) < busyFor);
+    if (refusedAt === undefined || isBusy) return 0;
     const key = `${replica} ${namespace}`;
     const count = (this.#refusedAgain.get(key) ?? 0) + 1;
     this.#refusedAgain.set(key, count);
