@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { ConfigWatcher } from '../../src/api/configwatcher.generated.ts';
 import { deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
 import { evictingRights, noteEvictions } from './configwatcher-evictions.ts';
-import { createOwner, plainContainer, setPaused } from './configwatcher-owner.ts';
+import { createOwner, plainContainer, setPaused, setUpdateStrategy } from './configwatcher-owner.ts';
 import { events, Shop } from './configwatcher-shop.ts';
 import { grant, isAllowed, kubeConfigOf, type Rule } from './rights.ts';
 import { eventually } from './support.ts';
@@ -65,8 +65,7 @@ describe('strategy Auto', { concurrency: 4 }, () => {
     await shop.deploy(2, 'Deployment', 'held');
     await shop.deploy(1, 'StatefulSet', 'db');
     await setPaused(shop, true, 'held');
-    const onDelete = { spec: { updateStrategy: { type: 'OnDelete', rollingUpdate: null } } };
-    await client.patch(statefulSets, { namespace, name: 'db' }, { type: 'merge', body: onDelete });
+    await setUpdateStrategy(shop, statefulSets, { type: 'OnDelete', rollingUpdate: null }, 'db');
     await shop.startOperator();
     await shop.watch(auto);
     await shop.baselined();

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { ConfigWatcherStatus } from '../../src/api/configwatcher.generated.ts';
 import { daemonSets, deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
 import { findCondition } from '../../src/kubernetes/conditions.ts';
-import { setPaused } from './configwatcher-owner.ts';
+import { setPaused, setUpdateStrategy } from './configwatcher-owner.ts';
 import { events, Shop } from './configwatcher-shop.ts';
 
 const timeout = 240_000;
@@ -32,10 +32,8 @@ describe('a ConfigWatcher by RolloutRestart of one owner at a time', { concurren
       await shop.deploy(1, 'Deployment', 'api');
       await shop.deploy(1, kind, 'db');
       await shop.deploy(2, 'Deployment', 'web');
-      const updateBy = (type: string) => {
-        const body = { spec: { updateStrategy: { type, rollingUpdate: null } } };
-        return client.patch(resources[kind], { namespace, name: 'db' }, { type: 'merge', body });
-      };
+      const updateBy = (type: string) =>
+        setUpdateStrategy(shop, resources[kind], { type, rollingUpdate: null }, 'db');
       await setPaused(shop, true, 'api');
       await updateBy('OnDelete');
       await shop.startOperator();

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { daemonSets, deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
 import { type Pod, pods } from '../../src/kubernetes/objects.ts';
 import { noteEvictions } from './configwatcher-evictions.ts';
-import { setPaused } from './configwatcher-owner.ts';
+import { setPaused, setUpdateStrategy } from './configwatcher-owner.ts';
 import { isReady, Shop, untilOlderThanEdits } from './configwatcher-shop.ts';
 import { eventually } from './support.ts';
 
@@ -109,11 +109,9 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
     timeout,
   }, async (t) => {
     const shop = await Shop.open(t);
-    const { client, namespace } = shop;
     await shop.createConfigMap({ message: 'first' });
     await shop.deploy(3, 'StatefulSet');
-    const body = { spec: { updateStrategy: { rollingUpdate: { partition: 2 } } } };
-    await client.patch(statefulSets, { namespace, name: 'webapp' }, { type: 'merge', body });
+    await setUpdateStrategy(shop, statefulSets, { rollingUpdate: { partition: 2 } });
     const evicted: string[] = [];
     await shop.startOperator({ onConnect: noteEvictions(evicted) });
     await shop.watch({ ...atOnce, strategy: { type: 'Evict' }, debounce: { quiet: '4s' } });
@@ -150,8 +148,7 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
       await shop.deploy(2, kind);
       const resource = kind === 'DaemonSet' ? daemonSets : statefulSets;
       const key = { namespace, name: 'webapp' };
-      const body = { spec: { updateStrategy: { type: 'OnDelete', rollingUpdate: null } } };
-      await client.patch(resource, key, { type: 'merge', body });
+      await setUpdateStrategy(shop, resource, { type: 'OnDelete', rollingUpdate: null });
       await shop.upgrade(kind);
       const isUpToDate = async () => {
         const { metadata, status } = await client.get(resource, key);

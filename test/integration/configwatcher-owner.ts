@@ -1,4 +1,4 @@
-/** Owners of Pods of a shop: a kind or a Pod template that the shop itself does not offer, and the pause of a rollout. */
+/** Owners of Pods of a shop: a kind or a Pod template that the shop itself does not offer, and how its rollouts go. */
 import { deployments, type Workload } from '../../src/configwatcher/facts/workload.ts';
 import type { Resource } from '../../src/kubernetes/objects.ts';
 import { probedContainer, type Shop } from './configwatcher-shop.ts';
@@ -27,4 +27,14 @@ export async function setPaused(
   name = 'webapp',
 ): Promise<void> {
   await client.patch(deployments, { namespace, name }, { type: 'merge', body: { spec: { paused } } });
+}
+
+/** Of a StatefulSet or DaemonSet; what is null in it is taken out. */
+export async function setUpdateStrategy(
+  { client, namespace }: Shop,
+  resource: Resource<Workload>,
+  updateStrategy: { readonly type?: string; readonly rollingUpdate: { readonly partition: number } | null },
+  name = 'webapp',
+): Promise<void> {
+  await client.patch(resource, { namespace, name }, { type: 'merge', body: { spec: { updateStrategy } } });
 }

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
 import { type KubernetesObject, type Pod, pods, type Resource } from '../../src/kubernetes/objects.ts';
 import { noteEvictions } from './configwatcher-evictions.ts';
+import { setUpdateStrategy } from './configwatcher-owner.ts';
 import { probedContainer, Shop } from './configwatcher-shop.ts';
 import { grant, grantIn, isAllowed, kubeConfigOf, type Rule, regrant } from './rights.ts';
 import { eventually } from './support.ts';
@@ -161,12 +162,9 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
 
   it('says at once that OnDelete rolls nothing out, and restarts by eviction', { timeout }, async (t) => {
     const shop = await Shop.open(t);
-    const { client, namespace } = shop;
-    const key = { namespace, name: 'webapp' };
     await shop.createConfigMap({ message: 'first' });
     await shop.deploy(2, 'StatefulSet');
-    const body = { spec: { updateStrategy: { type: 'OnDelete', rollingUpdate: null } } };
-    await client.patch(statefulSets, key, { type: 'merge', body });
+    await setUpdateStrategy(shop, statefulSets, { type: 'OnDelete', rollingUpdate: null });
     await shop.startOperator();
     await shop.watch({ ...atOnce, strategy: { type: 'RolloutRestart' } });
     await shop.baselined();
@@ -185,11 +183,9 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
       timeout,
     }, async (t) => {
       const shop = await Shop.open(t);
-      const { client, namespace } = shop;
       await shop.createConfigMap({ message: 'first' });
       await shop.deploy(3, 'StatefulSet');
-      const body = { spec: { updateStrategy: { rollingUpdate: { partition: 2 } } } };
-      await client.patch(statefulSets, { namespace, name: 'webapp' }, { type: 'merge', body });
+      await setUpdateStrategy(shop, statefulSets, { rollingUpdate: { partition: 2 } });
       const revisionOf = ({ metadata }: Pod) => metadata.labels?.['controller-revision-hash'];
       const [before] = (await shop.pods()).map(revisionOf);
       const evicted: string[] = [];

@@ -11,6 +11,7 @@ import {
 } from '../../src/configwatcher/facts/workload.ts';
 import { type Pod, pods } from '../../src/kubernetes/objects.ts';
 import { kubectl } from '../e2e/kubectl.ts';
+import { setUpdateStrategy } from './configwatcher-owner.ts';
 import { isReady, Shop } from './configwatcher-shop.ts';
 import { historyOf, type ObjectVersion, versionOf } from './object-history.ts';
 import { eventually } from './support.ts';
@@ -98,10 +99,7 @@ describe('a ConfigWatcher by RolloutRestart', { concurrency: 4 }, () => {
     it(`says that OnDelete keeps a ${kind}, and goes on by itself when that ends`, { timeout }, async (t) => {
       const shop = await Shop.open(t);
       const key = { namespace: shop.namespace, name: 'webapp' };
-      const updateBy = (type: string) => {
-        const body = { spec: { updateStrategy: { type, rollingUpdate: null } } };
-        return shop.client.patch(resource, key, { type: 'merge', body });
-      };
+      const updateBy = (type: string) => setUpdateStrategy(shop, resource, { type, rollingUpdate: null });
       await shop.createConfigMap({ message: 'first' });
       await shop.deploy(2, kind);
       await updateBy('OnDelete');

@@ -12,7 +12,7 @@ import { ApiError, TransportError } from '../../../src/runtime/client/api-error.
 import type { Client } from '../../../src/runtime/client/client.ts';
 import { silentLogger } from '../../../src/runtime/logger.ts';
 import { FakeClock } from '../../fake/clock.ts';
-import { accepted, created, dueTime, longBeforeDue, observing } from '../../fixtures/at.ts';
+import { accepted, created, dueTime, launched, longBeforeDue, observing } from '../../fixtures/at.ts';
 
 const at = accepted();
 
@@ -173,24 +173,31 @@ describe('a create that is not answered', () => {
   });
 });
 
-describe('a status that is answered late', () => {
-  const answered = async (
-    now: number,
-    writeMs: number,
-    { error, pod }: { error?: Error; pod?: Pod } = {},
-  ) => {
-    const [clock, memory] = [new FakeClock({ now }), new Memory()];
-    const patchStatus = async () => {
-      clock.advance(writeMs);
-      if (error !== undefined) throw error;
-      return at;
-    };
-    const writer = new StatusWriter({ client: { patchStatus } as unknown as Client, clock, memory });
-    const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: '' };
-    const facts = observing({ at: pod === undefined ? at : { ...at, status: { phase: 'RUNNING' } }, pod });
-    await writer.write({ reason: 'PodRejected' }, false, facts, context);
-    return memory.recall(at).slowAnswers;
+/** What memory keeps of an At once a status was written for it that the API server answers late, with an error or not. */
+async function afterWrite(
+  now: number,
+  { writeMs = 0, error, pod }: { writeMs?: number; error?: Error | undefined; pod?: Pod | undefined },
+) {
+  const [clock, memory] = [new FakeClock({ now }), new Memory()];
+  const get = async () => {
+    clock.advance(readTimeoutMs);
+    throw new TransportError('timeout', true);
   };
+  const patchStatus = async () => {
+    clock.advance(writeMs);
+    if (error !== undefined) throw error;
+    return at;
+  };
+  const writer = new StatusWriter({ client: { patchStatus, get } as unknown as Client, clock, memory });
+  const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: '' };
+  const facts = observing({ at: pod === undefined ? at : launched(), pod });
+  await writer.write({ reason: 'PodRejected' }, true, facts, context).catch(() => {});
+  return memory.recall(at);
+}
+
+describe('a status that is answered late', () => {
+  const answered = async (now: number, writeMs: number, more: { error?: Error; pod?: Pod } = {}) =>
+    (await afterWrite(now, { writeMs, ...more })).slowAnswers;
   const span = [{ from: dueTime, to: dueTime + 4000 }];
 
   it('has kept a launch, or a release, for that time, whatever the answer', async () => {
@@ -210,23 +217,8 @@ describe('a status that is answered late', () => {
 
 describe('a status that the API server does not take', () => {
   /** @param writeMs how long the write takes. */
-  const writeAt = async (now: number, error: Error, writeMs = 0) => {
-    const memory = new Memory();
-    const clock = new FakeClock({ now });
-    const get = async () => {
-      clock.advance(readTimeoutMs);
-      throw new TransportError('timeout', true);
-    };
-    const patchStatus = async () => {
-      clock.advance(writeMs);
-      throw error;
-    };
-    const client = { patchStatus, get } as unknown as Client;
-    const writer = new StatusWriter({ client, clock, memory });
-    const context = { signal: new AbortController().signal, log: silentLogger, reconcileID: '' };
-    await writer.write({ phase: 'RUNNING' }, true, observing({ at }), context).catch(() => {});
-    return memory.recall(at).heldUpSince;
-  };
+  const writeAt = async (now: number, error: Error, writeMs = 0) =>
+    (await afterWrite(now, { writeMs, error })).heldUpSince;
 
   it('keeps a due At from its launch, which is not the fault of the operator', async () => {
     assert.equal(await writeAt(dueTime + 1, apiError(500, 'InternalError')), dueTime + 1);
