@@ -34,6 +34,10 @@ function changePod(made: HandMade, metadata: object, status: object): HandMade {
   return made.change('pods', object, 'MODIFIED', 'replica-0');
 }
 
+function withoutPod(made: HandMade): HandMade {
+  return made.change('pods', made.history.objects.get<Pod>('pods', 'shop', 'a-pod')!, 'DELETED', 'alice');
+}
+
 /** A run whose Pod was told to stop. */
 function stopped(metadata: object = {}): HandMade {
   const run = withPod(made({}, running), true);
@@ -65,6 +69,8 @@ describe('L9, limits end', () => {
       assert.deepEqual(run().calm(2 * minute).broken, [], clue);
       assert.deepEqual(run().calm(20 * minute).broken, [`L9 ${clue}`]);
       assert.deepEqual(withPod(made(spec, running), isStarted, 'b').calm(20 * minute).broken, []);
+      const isOver = spec.cancel === true ? [`L9 ${clue}`] : [];
+      assert.deepEqual(withoutPod(run()).calm(20 * minute).broken, isOver, `${clue}, without its Pod`);
     }
     for (const [spec, isStarted] of [
       [{}, true],

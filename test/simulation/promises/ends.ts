@@ -99,12 +99,14 @@ function limitsOfRun({ uid, at: { spec, status }, editedAt, pods }: AtRun): Limi
   // No later edit changes these, nor one that was not seen by then.
   const limitsThen = madeWith(last.created);
   const { activeDeadlineSeconds, pendingTimeoutSeconds = defaultPendingTimeoutSeconds } = limitsThen;
-  if (startedAt !== undefined && activeDeadlineSeconds !== undefined) {
+  // A Pod that is gone neither runs nor waits. That the next attempt comes is another promise.
+  const isThere = last.goneAt === undefined;
+  if (isThere && startedAt !== undefined && activeDeadlineSeconds !== undefined) {
     const at = startedAt + activeDeadlineSeconds * 1000;
     limits.push({ limit: 'activeDeadline', state: 'past its deadline', at, within: stopsWithin });
   }
   // The time in which an init container runs is none of waiting, nor is that until the release of ExactlyOnce.
-  if (last.starts.length === 0 && pendingTimeoutSeconds > 0) {
+  if (isThere && last.starts.length === 0 && pendingTimeoutSeconds > 0) {
     const releasedAt = spec.launchGuarantee === undefined ? 0 : Date.parse(status?.launchTime ?? '') || 0;
     const at = Math.max(last.createdAt, releasedAt) + pendingTimeoutSeconds * 1000;
     limits.push({ limit: 'pendingTimeout', state: 'past its pending timeout', at, within: stopsWithin });

@@ -299,4 +299,22 @@ export const requests: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'a mistake of the promise: a Pod that was gone counted as one that waited for its start, while the author of its At had no right to the next attempt',
+    promise: 'L9',
+    plan: {
+      ...{ seed: 'row', duration: 20 * minute, features: ['at-author'] },
+      deeds: [
+        grant('at-0', 0),
+        byDeveloper(
+          at('at-0', {
+            ...{ command: 'job', image: 'absent', disruptionPolicy: 'Retry', pendingTimeoutSeconds: 300 },
+          }),
+        ),
+        revoke('at-0', 30_000),
+        podMeets(120_000, 'delete'),
+      ],
+    },
+  },
 ];
