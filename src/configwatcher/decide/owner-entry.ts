@@ -6,6 +6,7 @@
 import type { PodFacts } from '../facts/pod-facts.ts';
 import { type RefusalOfOwner, refusalOf } from '../facts/restart-memory.ts';
 import type { OwnerAvailability } from './availability.ts';
+import { lateAt, progressOf } from './owner-progress.ts';
 import type { PodGroup } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
 import { isForOvertaken, noTurn, type Turn, turnOf } from './turn.ts';
@@ -108,4 +109,24 @@ function endsTooEarly(
   if (!stale.some(({ name }) => name === ownPod)) return false;
   if (rollout) return sorted.stale.length > stale.length;
   return sorted.stale.length > 1 && due.length === 1 && due[0]?.name === ownPod;
+}
+
+/** Pods that nothing brings back. @param waits an owner is to show first that the content works. */
+export function unmanagedOf(
+  group: PodGroup,
+  input: RestartInput,
+  waits: boolean,
+): Pick<Entry, 'group' | 'progress' | 'lateAt' | 'stall'> {
+  const { memory, now, strategy } = input;
+  const { stale, terminating } = group;
+  const counts = { left: stale.length + terminating.length, reached: 0, rolls: false };
+  const progress = progressOf(counts, memory.progress.get(group.key), now);
+  const deadline = lateAt(progress, terminating, strategy.progressDeadline);
+  const late = !waits && now >= deadline;
+  return {
+    group,
+    lateAt: deadline,
+    progress: waits ? { ...progress, waits } : progress,
+    stall: late ? { group, because: 'Deadline', refusal: refusalOf(memory, group), pods: [] } : undefined,
+  };
 }

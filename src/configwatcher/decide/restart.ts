@@ -16,8 +16,7 @@ import {
 } from '../facts/restart-memory.ts';
 import type { OwnerRecord } from '../facts/state.ts';
 import { isNew, isOnNode, isRolling, judgeAvailability } from './availability.ts';
-import { type Entry, entryOf, isToReturn, type Stall } from './owner-entry.ts';
-import { lateAt, progressOf } from './owner-progress.ts';
+import { type Entry, entryOf, isToReturn, type Stall, unmanagedOf } from './owner-entry.ts';
 import { recordOwners } from './owner-record.ts';
 import { groupPods, groupUnmanaged, type PodGroup, placesNow } from './pod-groups.ts';
 import type { RestartInput } from './restart-input.ts';
@@ -62,26 +61,6 @@ function ownPodLast(batch: readonly PodFacts[], { sorted, ownPod }: RestartInput
   return batch.filter(({ name }) => name !== ownPod || sorted.stale.length === 1);
 }
 
-/** @param waits an owner is to show first that the content works. */
-function unmanagedOf(
-  group: PodGroup,
-  input: RestartInput,
-  waits: boolean,
-): Pick<Entry, 'group' | 'progress' | 'lateAt' | 'stall'> {
-  const { memory, now, strategy } = input;
-  const { stale, terminating } = group;
-  const counts = { left: stale.length + terminating.length, reached: 0, rolls: false };
-  const progress = progressOf(counts, memory.progress.get(group.key), now);
-  const deadline = lateAt(progress, terminating, strategy.progressDeadline);
-  const late = !waits && now >= deadline;
-  return {
-    group,
-    lateAt: deadline,
-    progress: waits ? { ...progress, waits } : progress,
-    stall: late ? { group, because: 'Deadline', refusal: refusalOf(memory, group), pods: [] } : undefined,
-  };
-}
-
 /** Nothing of it can be restarted now, and what is restarted already says nothing of the content. */
 function isIdle({ place, isAsBefore, turn }: Entry): boolean {
   return place !== undefined && isAsBefore && turn.due.length === 0 && !turn.rollout;
@@ -119,7 +98,12 @@ function isCandidate(entry: Entry): boolean {
  */
 function againOf({ place, lacks, stall, turn }: Entry): Pick<Turn, 'due' | 'rollout'> {
   const isStuck = place !== undefined && lacks && stall !== undefined;
-  return isStuck ? { due: turn.due.filter(({ ready }) => !ready), rollout: turn.rollout } : noTurn;
+  return isStuck ? sparingServing(turn) : noTurn;
+}
+
+/** An owner's own rollout keeps to the limits of its spec. */
+function sparingServing(turn: Turn): Turn {
+  return { ...turn, due: turn.due.filter(({ ready }) => !ready) };
 }
 
 /** How many of its Pods served before its restart, or have served since: 2 stands for all, 1 for some, 0 for none. */
@@ -212,6 +196,23 @@ function hasWork(entry: Entry): boolean {
 }
 
 /**
+ * What is done next. Where an earlier content has broken Pods of several owners, one of these shows whether this one
+ * works; of the others no Pod goes that serves.
+ */
+function turnsOf(
+  entries: readonly Entry[],
+  inPlace: readonly Entry[],
+  isCanary: boolean,
+): readonly (Pick<Turn, 'due' | 'rollout'> & Pick<Entry, 'group'>)[] {
+  const [judge] = isCanary ? inPlace.filter(canJudge).sort(inOrder) : [];
+  const inTurn = inPlace.map((entry) => {
+    const { group, turn } = entry;
+    return { group, ...(judge === undefined || entry === judge ? turn : sparingServing(turn)) };
+  });
+  return [...inTurn, ...entries.map((entry) => ({ group: entry.group, ...againOf(entry) }))];
+}
+
+/**
  * The owners that stand in status: those in their places, and those that have given theirs back and are not finished.
  * One that was refused, or can do nothing, stays as long as there is room, so that its further tries change nothing and its
  * deadline is told, and so does one whose rollout is paused, so that its new Pods are judged once it goes on, and one whose
@@ -280,9 +281,7 @@ export function planRestart(facts: RestartInput): Plan {
   const holders = holdersOf(entries, isCanary, input);
   const isStopped = broken.length > 0;
   const begin = isStopped ? [] : beginners(entries, holders, isCanary, input);
-  const inTurn = [...holders, ...begin].map(({ group, turn }) => ({ group, ...turn }));
-  const again = entries.map((entry) => ({ group: entry.group, ...againOf(entry) }));
-  const turns = isStopped ? [] : [...inTurn, ...again];
+  const turns = isStopped ? [] : turnsOf(entries, [...holders, ...begin], isCanary);
   // It ends what a content does that is taken back: there is nothing in it to wait for, or to try.
   const returns = entries.flatMap(({ group, turn: { restores: value } }) => {
     return value === undefined ? [] : [{ group, value }];
