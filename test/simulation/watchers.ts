@@ -40,6 +40,8 @@ export interface WatcherRun {
   content: string;
   /** The same when the status last said that everything is applied. */
   settledContent: string;
+  /** When the operator recorded that content as another one than before. */
+  settledRaisedAt: number;
   /** When the content came back to that, before the operator recorded another one: nothing is owed then. */
   revertedAt: number;
   /** When that changed; those before the baseline are dropped. */
@@ -142,6 +144,7 @@ export class Watchers {
         baselines: new Map(),
         content: '',
         settledContent: '',
+        settledRaisedAt: 0,
         revertedAt: 0,
         restoredAt: 0,
         changes: [],
@@ -309,12 +312,12 @@ export class Watchers {
 
 /**
  * Whether the watcher has selected the Pod since the last change: an edit of the selector alone restarts nothing, nor does
- * what was there for a time and has not been recorded.
+ * a content that comes back, for Pods that were not selected when it came first.
  */
 export function wasSelected(run: WatcherRun, pod: Pod): boolean {
-  const { watcher, specs, changes, revertedAt, raises } = run;
+  const { watcher, specs, changes, content, settledContent, settledRaisedAt } = run;
   const changedAt = changes.at(-1) ?? 0;
-  const last = revertedAt === changedAt ? (raises.at(-1)?.time ?? 0) : changedAt;
+  const last = content === settledContent ? Math.min(changedAt, settledRaisedAt) : changedAt;
   const since = specs.filter(({ until }) => until > last);
   return isFor(watcher, pod) && since.every(({ spec }) => selects(spec, pod));
 }
@@ -345,6 +348,14 @@ function annotatedWatcher(configMap: KubernetesObject | undefined): ConfigWatche
   };
 }
 
+/** All is applied. */
+function settle(run: WatcherRun, time: number): void {
+  const { content, settledContent, raises } = run;
+  if (settledContent !== content) run.settledRaisedAt = raises.at(-1)?.time ?? 0;
+  run.appliedAt = time;
+  run.settledContent = content;
+}
+
 function recordStatus(
   run: WatcherRun,
   before: ConfigWatcher['status'],
@@ -357,10 +368,7 @@ function recordStatus(
     run.settledContent = run.content;
   }
   const isApplied = old !== undefined || before?.appliedHash !== after?.appliedHash;
-  if (pending === undefined && isApplied) {
-    run.appliedAt = time;
-    run.settledContent = run.content;
-  }
+  if (pending === undefined && isApplied) settle(run, time);
   const cutoff = Date.parse(pending?.cutoff ?? '') || 0;
   // An edit of the spec raises the cutoff, too: for the Pods that it may add.
   const isRaised =

@@ -35,7 +35,7 @@ function changePod(made: HandMade, metadata: object, status: object): HandMade {
 }
 
 function withoutPod(made: HandMade): HandMade {
-  return made.change('pods', made.history.objects.get<Pod>('pods', 'shop', 'a-pod')!, 'DELETED', 'alice');
+  return made.change('pods', atPod('a-pod', 'first', 'a'), 'DELETED', 'alice');
 }
 
 /** A run whose Pod was told to stop. */

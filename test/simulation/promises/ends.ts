@@ -93,20 +93,19 @@ function limitsOfRun({ uid, at: { spec, status }, editedAt, pods }: AtRun): Limi
   if (spec.cancel === true) {
     limits.push({ limit: 'cancel', state: 'canceled and RUNNING', at: editedAt, within: stopsWithin });
   }
-  if (last === undefined) return limits;
+  // A Pod that is gone is past no limit. That the next attempt comes, or the end of the run is told, is another promise.
+  if (last?.goneAt !== undefined || last === undefined) return limits;
   const main = mainContainerOf(last.pod);
   const startedAt = startedAtOf(last);
   // No later edit changes these, nor one that was not seen by then.
   const limitsThen = madeWith(last.created);
   const { activeDeadlineSeconds, pendingTimeoutSeconds = defaultPendingTimeoutSeconds } = limitsThen;
-  // A Pod that is gone neither runs nor waits. That the next attempt comes is another promise.
-  const isThere = last.goneAt === undefined;
-  if (isThere && startedAt !== undefined && activeDeadlineSeconds !== undefined) {
+  if (startedAt !== undefined && activeDeadlineSeconds !== undefined) {
     const at = startedAt + activeDeadlineSeconds * 1000;
     limits.push({ limit: 'activeDeadline', state: 'past its deadline', at, within: stopsWithin });
   }
   // The time in which an init container runs is none of waiting, nor is that until the release of ExactlyOnce.
-  if (isThere && last.starts.length === 0 && pendingTimeoutSeconds > 0) {
+  if (last.starts.length === 0 && pendingTimeoutSeconds > 0) {
     const releasedAt = spec.launchGuarantee === undefined ? 0 : Date.parse(status?.launchTime ?? '') || 0;
     const at = Math.max(last.createdAt, releasedAt) + pendingTimeoutSeconds * 1000;
     limits.push({ limit: 'pendingTimeout', state: 'past its pending timeout', at, within: stopsWithin });
