@@ -3,21 +3,35 @@
  * component gives it, finds out about this author.
  */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { after, before, suite, test } from 'node:test';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, type TestContext, test } from 'node:test';
+import type { KubeConfig } from '@kubernetes/client-node';
 import { parseAllDocuments } from 'yaml';
+import { spawnOperator } from '../../hack/operator-process.ts';
 import type { At } from '../../src/api/at.generated.ts';
-import { AuthorCheck } from '../../src/at/act/author-check.ts';
+import { AuthorCheck, reviews } from '../../src/at/act/author-check.ts';
+import type { Client } from '../../src/runtime/client/client.ts';
+import { loadKubeConfig } from '../../src/runtime/client/load-kubeconfig.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
+import { namespaces, serviceAccounts } from '../fixtures/cluster-resources.ts';
 import { AtRig } from './at-rig.ts';
+import { type Asked, failure, HostileProxy } from './hostile-proxy.ts';
 import { noMutatingPolicies } from './mutating-policies.ts';
+import { objection } from './pod-admission.ts';
 import { at, namespace } from './policy-objects.ts';
 import { operator, type PolicyWorld, startPolicyWorld } from './policy-world.ts';
-import { eventually } from './support.ts';
+import { connectToTestCluster, eventually, newConnection } from './support.ts';
+import { startTime, stopTime, timeTravel } from './time-travel.ts';
+import { startMutatingWebhook } from './webhook.ts';
 
 const annotation = 'cnat.programming-kubernetes.info/author';
 
 let world: PolicyWorld;
+/** The administrator. */
+let client: Client;
 
 const named = (name: string, annotations: object = {}) => ({
   ...at,
@@ -33,44 +47,85 @@ const edit = (user: string, name: string, body: object) => {
   const patch = ['patch', 'at', name, `--namespace=${namespace}`, '--type=merge'];
   return world.kubectl([...patch, `--patch=${JSON.stringify(body)}`, `--as=${user}`]);
 };
-const create = (user: string, object: object) =>
-  world.kubectl(['create', '--filename=-', `--as=${user}`], object);
+const create = (user: string, object: object, ...as: readonly string[]) =>
+  world.kubectl(['create', '--filename=-', `--as=${user}`, ...as], object);
+const due = (name: string) => ({
+  ...named(name),
+  spec: { schedule: '2020-01-01T00:00:00Z', command: 'echo YAY' },
+});
+
+/** Whether the API server records authors by now: it follows a policy a moment after it was stored. */
+async function areRecorded(): Promise<boolean> {
+  const dryRun = ['create', '--dry-run=server', '--output=json', '--filename=-'];
+  const { metadata } = JSON.parse(await world.kubectl(dryRun, at));
+  return metadata.annotations?.[annotation] !== undefined;
+}
+
+const binding = 'mutatingadmissionpolicybinding/team-atwatch-author';
+const read = async (what: string) => JSON.parse(await world.kubectl(['get', what, '--output=json']));
+
+/** The same binding, younger. */
+async function renewBinding(): Promise<void> {
+  const { apiVersion, kind, metadata, spec } = await read(binding);
+  await world.kubectl(['delete', binding]);
+  // Then the other policy refuses an At for the author that it lacks.
+  const areLacking = () =>
+    areRecorded().then(
+      (are) => !are,
+      () => true,
+    );
+  await eventually(areLacking, { message: 'no author is recorded' });
+  const { name, labels } = metadata;
+  await world.kubectl(['create', '--filename=-'], { apiVersion, kind, metadata: { name, labels }, spec });
+  await eventually(areRecorded, { message: 'authors are recorded again' });
+}
+
+/** A namespace of its own for Ats of the administrator. @param kubeConfig of its operators. */
+async function rigIn(t: TestContext, name: string, kubeConfig?: KubeConfig): Promise<AtRig> {
+  await client.create(namespaces, { metadata: { name } });
+  const rig = new AtRig(client, kubeConfig ?? world.kubeConfigOf(operator), name);
+  t.after(() => rig.stopOperators());
+  await eventually(() => client.get(serviceAccounts, { namespace: name, name: 'default' }), {
+    message: 'the namespace has its ServiceAccount',
+  });
+  return rig;
+}
+
+/** Who may write Ats, and, `eve` aside, create Pods. */
+async function createUsers(): Promise<void> {
+  await world.kubectl([
+    'create',
+    'role',
+    'author',
+    `--namespace=${namespace}`,
+    '--verb=create',
+    '--resource=pods',
+  ]);
+  const edits = ['--verb=create,get,patch', '--resource=ats.cnat.programming-kubernetes.info'];
+  await world.kubectl(['create', 'clusterrole', 'writer', ...edits]);
+  for (const user of ['ann', 'bob', 'eve', 'eve-before']) {
+    await world.kubectl([
+      'create',
+      'clusterrolebinding',
+      `writer-${user}`,
+      '--clusterrole=writer',
+      `--user=${user}`,
+    ]);
+  }
+  for (const user of ['ann', 'bob', 'eve-before']) {
+    const binding = ['create', 'rolebinding', `author-${user}`, `--namespace=${namespace}`];
+    await world.kubectl([...binding, '--role=author', `--user=${user}`]);
+  }
+}
 
 suite('the author of an At', { skip: noMutatingPolicies }, () => {
   before(async () => {
     world = await startPolicyWorld(['author-check']);
-    await world.kubectl([
-      'create',
-      'role',
-      'author',
-      `--namespace=${namespace}`,
-      '--verb=create',
-      '--resource=pods',
-    ]);
-    const edits = ['--verb=create,get,patch', '--resource=ats.cnat.programming-kubernetes.info'];
-    await world.kubectl(['create', 'clusterrole', 'writer', ...edits]);
-    for (const user of ['ann', 'bob', 'eve', 'eve-before']) {
-      await world.kubectl([
-        'create',
-        'clusterrolebinding',
-        `writer-${user}`,
-        '--clusterrole=writer',
-        `--user=${user}`,
-      ]);
-    }
-    for (const user of ['ann', 'bob', 'eve-before']) {
-      const binding = ['create', 'rolebinding', `author-${user}`, `--namespace=${namespace}`];
-      await world.kubectl([...binding, '--role=author', `--user=${user}`]);
-    }
-    // The policy is in force a moment after it was stored.
-    await eventually(
-      async () => {
-        const dryRun = ['create', '--dry-run=server', '--output=json', '--filename=-'];
-        const { metadata } = JSON.parse(await world.kubectl(dryRun, at));
-        return metadata.annotations?.[annotation] !== undefined;
-      },
-      { message: 'authors are recorded' },
-    );
+    client = newConnection({ kubeConfig: loadKubeConfig({ env: { KUBECONFIG: world.kubeconfig } }) }).client;
+    await createUsers();
+    await eventually(areRecorded, { message: 'authors are recorded' });
+    await create('ann', due('older'));
+    await renewBinding();
   });
   after(() => world?.stop());
 
@@ -134,20 +189,32 @@ suite('the author of an At', { skip: noMutatingPolicies }, () => {
     assert.deepEqual(await variables('config/author-check/author.yaml'), [requester, requester]);
   });
 
+  test('an At runs once it is ten seconds younger than the policy and its binding, and no other does', async (t) => {
+    const rig = new AtRig(world.clientOf(operator), world.kubeConfigOf(operator), namespace);
+    t.after(() => rig.stopOperators());
+    await rig.startOperator({ checksAuthors: true });
+    const isDecided = ({ status }: At) => status?.phase === 'RUNNING' || status?.reason === 'NotAuthorized';
+    const { status } = await rig.atWhen('decided', isDecided, 'older');
+    assert.equal(status?.reason, 'NotAuthorized');
+    assert.match(status?.message ?? '', /it is older than the policy that records authors: delete it and/);
+    const since = Date.parse((await read(binding)).metadata.creationTimestamp);
+    const tried: At[] = [];
+    const runs = async () => {
+      const name = `young-${tried.length}`;
+      await create('bob', due(name));
+      const young = await rig.atWhen('decided', isDecided, name);
+      tried.push(young);
+      return young.status?.phase === 'RUNNING';
+    };
+    await eventually(runs, { interval: 1000, message: 'one is young enough' });
+    for (const { metadata, status } of tried) {
+      const youngerMs = Date.parse(metadata.creationTimestamp ?? '') - since;
+      assert.equal(status?.phase === 'RUNNING', youngerMs >= 10_000, `${youngerMs} ms: ${status?.message}`);
+    }
+    assert.ok(await rig.isPodGone('older-pod'));
+  });
+
   test('an At runs for an author who may create Pods, and waits for one who may no more', async (t) => {
-    await eventually(
-      async () => {
-        const check = new AuthorCheck(world.clientOf(operator), systemClock);
-        await world.kubectl(['delete', 'at', 'young', `--namespace=${namespace}`, '--ignore-not-found']);
-        await create('bob', named('young'));
-        return 'username' in (await check.authorize(await get('young'), AbortSignal.timeout(10_000)));
-      },
-      { interval: 1000, message: 'an At is younger than the policy' },
-    );
-    const due = (name: string) => ({
-      ...named(name),
-      spec: { schedule: '2020-01-01T00:00:00Z', command: 'echo YAY' },
-    });
     await create('bob', due('may'));
     await create('eve-before', due('may-not'));
     await world.kubectl(['delete', 'rolebinding', 'author-eve-before', `--namespace=${namespace}`]);
@@ -183,8 +250,8 @@ suite('the author of an At', { skip: noMutatingPolicies }, () => {
   test('no further Pod is made for an author whose right has gone since, until it is back', async (t) => {
     const rig = new AtRig(world.clientOf(operator), world.kubeConfigOf(operator), namespace);
     t.after(() => rig.stopOperators());
-    const spec = { schedule: '2020-01-01T00:00:00Z', command: 'echo YAY', disruptionPolicy: 'Retry' };
-    await create('bob', { ...named('again'), spec });
+    const { spec, ...again } = due('again');
+    await create('bob', { ...again, spec: { ...spec, disruptionPolicy: 'Retry' } });
     await rig.startOperator({ checksAuthors: true });
     await rig.atWhen('running', ({ status }) => status?.phase === 'RUNNING', 'again');
     // What it has been told of the author may be right for a minute; the next process asks.
@@ -205,28 +272,126 @@ suite('the author of an At', { skip: noMutatingPolicies }, () => {
     await rig.atWhen('in its second attempt', ({ status }) => status?.attempts === 2, 'again');
   });
 
+  test('the stamp has all that is known of the author, and the question about the right has it too', async (t) => {
+    const rig = await rigIn(t, 'whole');
+    const asked: unknown[] = [];
+    const onConnect = (own: Client) => {
+      const send = own.create.bind(own);
+      own.create = (resource, object, options) => {
+        if (resource.plural === reviews.plural && 'spec' in object) asked.push(object.spec);
+        return send(resource, object, options);
+      };
+    };
+    await rig.startOperator({ checksAuthors: true, onConnect });
+    // The right comes with the group alone.
+    const grant = (kind: string, role: string) =>
+      world.kubectl(['create', kind, 'dev', '--namespace=whole', `--clusterrole=${role}`, '--group=dev']);
+    await world.kubectl(['create', 'clusterrole', 'pod-maker', '--verb=create', '--resource=pods']);
+    await grant('rolebinding', 'pod-maker');
+    await grant('clusterrolebinding', 'writer');
+    const { metadata, ...rest } = due('whole');
+    const as = ['--as-uid=u-1', '--as-group=dev', '--as-user-extra=scopes=a', '--as-user-extra=scopes=b'];
+    await create('max', { ...rest, metadata: { ...metadata, namespace: rig.namespace } }, ...as);
+    const { metadata: stamped } = await rig.inPhase('RUNNING', 'whole');
+    const { username, ...known } = JSON.parse(stamped.annotations?.[annotation] ?? '');
+    assert.deepEqual([username, known.uid, known.extra], ['max', 'u-1', { scopes: ['a', 'b'] }]);
+    assert.ok(known.groups.includes('dev'), known.groups.join());
+    const resourceAttributes = { namespace: 'whole', verb: 'create', version: 'v1', resource: 'pods' };
+    assert.deepEqual(asked, [{ user: username, ...known, resourceAttributes }]);
+  });
+
+  test('one question serves all Ats of an author for a minute, and where it fails they wait', async (t) => {
+    const travel = await timeTravel(t, world.kubeConfigOf(operator));
+    const { options, proxy, advance, advanceUntil } = travel;
+    const rig = await rigIn(t, 'asking', options.kubeConfig);
+    const isReview = ({ method, path }: Asked) => method === 'POST' && path.endsWith(`/${reviews.plural}`);
+    const questions = () => proxy.asked.filter(isReview).length;
+    let isFailing = true;
+    proxy.treat = (asked) => (isFailing && isReview(asked) ? failure(500, 'InternalError') : undefined);
+    await rig.startOperator({ ...options, checksAuthors: true });
+    const names = Array.from({ length: 8 }, (_, index) => `at-${index}`);
+    for (const name of names) await rig.createAt({}, name);
+    for (const name of names) {
+      const isHeld = ({ status }: At) => status?.reason === 'CreateFailed';
+      const { status } = await rig.atWhen('held', isHeld, name);
+      assert.equal(status?.phase, 'PENDING');
+      assert.match(status?.message ?? '', /not known whether its author may create Pods: .*InternalError/);
+      const told = async () => (await rig.events(name)).includes('CreateFailed (W)');
+      await eventually(told, { message: `the Event of ${name}` });
+      assert.ok(await rig.isPodGone(`${name}-pod`));
+    }
+    stopTime(travel);
+    try {
+      isFailing = false;
+      const before = questions();
+      const runs = (name: string) => async () => (await rig.at(name)).status?.phase === 'RUNNING';
+      const run = async (name: string) => {
+        await advanceUntil(runs(name), { limitMs: 11_000, message: `${name} runs` });
+      };
+      for (const name of names) await run(name);
+      assert.equal(questions() - before, 1, 'one for all of them');
+      await rig.createAt({}, 'later');
+      await run('later');
+      assert.equal(questions() - before, 1, 'within a minute');
+      await advance(61_000);
+      await rig.createAt({}, 'after-a-minute');
+      await run('after-a-minute');
+      assert.equal(questions() - before, 2, 'after a minute');
+    } finally {
+      startTime(travel);
+    }
+  });
+
+  const path = `/metadata/annotations/${annotation.replace('/', '~1')}`;
+  const root = JSON.stringify({ username: 'root', uid: '', groups: ['system:masters'], extra: {} });
+  const mutations = {
+    rewrites: [{ op: 'replace', path, value: root }],
+    drops: [{ op: 'remove', path }],
+  };
+
+  for (const [what, operations] of Object.entries(mutations)) {
+    test(`a webhook that ${what} the author of an At has its create and its edits refused`, async (t) => {
+      const name = `before-webhook-that-${what}`;
+      await create('ann', named(name));
+      await startMutatingWebhook(t, { client, namespace }, 'ats', () => operations);
+      const sentence = /is written by an admission policy only; a webhook changed it/;
+      const refusal = (args: readonly string[], object?: object) => world.refusal('ann', args, object);
+      await eventually(
+        async () => sentence.test(await refusal(['create', '--filename=-'], named(`new-${what}`))),
+        { message: 'a create is refused' },
+      );
+      for (const body of [{ spec: { command: 'echo other' } }, { metadata: { labels: { a: 'b' } } }]) {
+        const patch = ['patch', 'at', name, `--namespace=${namespace}`, '--type=merge'];
+        assert.match(await refusal([...patch, `--patch=${JSON.stringify(body)}`]), sentence);
+      }
+      assert.equal(await authorOf(name), 'ann');
+    });
+
+    test(`a webhook that ${what} the author on a Pod changes nothing about its run`, async (t) => {
+      const rig = await rigIn(t, `pods-${what}`);
+      await startMutatingWebhook(t, rig, 'pods', () => operations);
+      // It cannot change what a plain Pod has not.
+      await eventually(async () => (await objection(rig)) !== '', { message: 'the webhook is in force' });
+      const created = await rig.watchPods(t);
+      await rig.startOperator({ checksAuthors: true });
+      await rig.createAt();
+      const { status } = await rig.inPhase('RUNNING');
+      const { metadata } = await rig.pod();
+      const stamp = metadata.annotations?.[annotation];
+      assert.equal(stamp, what === 'drops' ? undefined : root);
+      assert.equal(status?.podUID, metadata.uid);
+      await rig.exit(0);
+      assert.equal((await rig.inPhase('DONE')).status?.outcome, 'Succeeded');
+      assert.equal(created.size, 1);
+    });
+  }
+
   test('the operator may ask about the author, and learns when the right is gone', async () => {
     await create('ann', named('asked'));
     const authorize = async (name: string) => {
       const check = new AuthorCheck(world.clientOf(operator), systemClock);
       return check.authorize(await get(name), AbortSignal.timeout(10_000));
     };
-    const isOlder = {
-      refusal: 'it is older than the policy that records authors: delete it and create it again',
-    };
-    const first = await authorize('asked');
-    if ('refusal' in first) {
-      // Created within ten seconds of the policy.
-      assert.deepEqual(first, isOlder);
-      await eventually(
-        async () => {
-          await world.kubectl(['delete', 'at', 'asked', `--namespace=${namespace}`]);
-          await create('ann', named('asked'));
-          return 'username' in (await authorize('asked'));
-        },
-        { interval: 1000, message: 'an At is younger than the policy' },
-      );
-    }
     assert.deepEqual(await authorize('asked'), { username: 'ann' });
     await world.kubectl(['delete', 'rolebinding', 'author-ann', `--namespace=${namespace}`]);
     await eventually(
@@ -244,4 +409,34 @@ suite('the author of an At', { skip: noMutatingPolicies }, () => {
     };
     assert.deepEqual(await authorize('asked'), unrecorded);
   });
+});
+
+test('an operator that checks authors ends with a sentence where no API server can record them', async (t) => {
+  const proxy = await HostileProxy.start(t);
+  const path = '/apis/admissionregistration.k8s.io/v1';
+  const { resources, ...list } = (await connectToTestCluster().client.getRaw(path)) as {
+    readonly resources: readonly { readonly name: string }[];
+  };
+  // As an API server before 1.36 answers.
+  const older = resources.filter(({ name }) => !name.startsWith('mutatingadmissionpolic'));
+  const body = JSON.stringify({ ...list, resources: older });
+  const answer = { code: 200, body, headers: { 'content-type': 'application/json' } };
+  proxy.treat = (asked) => (asked.path === path ? answer : undefined);
+  const directory = await mkdtemp(join(tmpdir(), 'atwatch-author-check-'));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  const kubeconfig = join(directory, 'kubeconfig');
+  await writeFile(kubeconfig, proxy.kubeConfig.exportConfig());
+  const child = spawnOperator(kubeconfig, { flags: ['--author-check', '--leader-elect=false'] });
+  t.after(() => child.kill('SIGKILL'));
+  const ended = once(child, 'close', { signal: AbortSignal.timeout(60_000) });
+  const [[code], output] = await Promise.all([ended, child.stderr.toArray(), child.stdout.resume()]);
+  assert.match(
+    Buffer.concat(output).toString('utf8'),
+    /this API server does not serve MutatingAdmissionPolicy in admissionregistration\.k8s\.io\/v1 \(Kubernetes 1\.36\), which --author-check needs: leave the flag out/,
+  );
+  assert.equal(code, 1);
+  assert.deepEqual(
+    proxy.asked.filter(({ method }) => method !== 'GET'),
+    [],
+  );
 });

@@ -1,6 +1,6 @@
 /**
  * A validating admission webhook of a test: it is asked about the creations of ConfigMaps in one namespace, or of
- * another kind in the core group, and answers what the test says, when the test says.
+ * another kind, and answers what the test says, when the test says. A mutating one is asked about changes, too.
  */
 import { createServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -11,12 +11,16 @@ import { isNotFound } from '../../src/runtime/client/api-error.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { namespaces } from '../fixtures/cluster-resources.ts';
 
-export const webhookConfigurations: Resource<KubernetesObject & { readonly webhooks: readonly object[] }> = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  plural: 'validatingwebhookconfigurations',
-  kind: 'ValidatingWebhookConfiguration',
-  namespaced: false,
+type WebhookConfiguration = KubernetesObject & { readonly webhooks: readonly object[] };
+
+const admission = { group: 'admissionregistration.k8s.io', version: 'v1', namespaced: false } as const;
+
+export const webhookConfigurations: Resource<WebhookConfiguration> = {
+  ...{ ...admission, plural: 'validatingwebhookconfigurations', kind: 'ValidatingWebhookConfiguration' },
+};
+
+const mutatingConfigurations: Resource<WebhookConfiguration> = {
+  ...{ ...admission, plural: 'mutatingwebhookconfigurations', kind: 'MutatingWebhookConfiguration' },
 };
 
 /** What the webhook says of one creation. */
@@ -45,37 +49,62 @@ export async function startWebhook(
   verdict: () => Promise<Verdict>,
   resource = 'configmaps',
 ): Promise<TestWebhook> {
-  const authority = await createAuthority('webhook-ca');
-  const { key, certificate: cert } = await authority.issue({ name: 'webhook', hosts: ['127.0.0.1'] });
-  const sockets = new Set<Socket>();
   let asked = 0;
-  const server = createServer({ key, cert }, async (request, response) => {
-    asked++;
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const { uid } = JSON.parse(Buffer.concat(chunks).toString('utf8')).request;
-    const answer = { uid, allowed: true, ...(await verdict()) };
-    const review = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: answer };
-    response.setHeader('content-type', 'application/json').end(JSON.stringify(review));
-  });
-  server.on('connection', (socket: Socket) => sockets.add(socket));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
   const remove = () => unregister(client, namespace);
-  t.after(async () => {
-    await remove();
-    server.close();
-    for (const socket of sockets) socket.destroy();
+  t.after(remove);
+  const clientConfig = await serve(t, () => {
+    asked++;
+    return verdict();
   });
-  const url = `https://127.0.0.1:${port}/`;
-  const caBundle = Buffer.from(authority.certificate).toString('base64');
-  const webhook = { name: 'test.webhook.example.com', clientConfig: { url, caBundle }, timeoutSeconds: 30 };
+  const webhook = { name: 'test.webhook.example.com', clientConfig, timeoutSeconds: 30 };
   await register(client, namespace, webhook, resource);
   return {
     get asked() {
       return asked;
     },
     remove,
+  };
+}
+
+/** Each create and update of such a resource in the namespace is changed so, by the operations of a JSON Patch. */
+export async function startMutatingWebhook(
+  t: TestContext,
+  { client, namespace }: { readonly client: Client; readonly namespace: string },
+  resource: string,
+  operations: () => readonly object[],
+): Promise<void> {
+  t.after(() => unregister(client, namespace, mutatingConfigurations));
+  const clientConfig = await serve(t, async () => {
+    const patch = Buffer.from(JSON.stringify(operations())).toString('base64');
+    return { patchType: 'JSONPatch', patch };
+  });
+  const webhook = { name: 'test.webhook.example.com', clientConfig, timeoutSeconds: 30 };
+  await register(client, namespace, webhook, resource, mutatingConfigurations);
+}
+
+/** A server of webhooks until the end of the test. Resolves with how the API server reaches it. */
+async function serve(t: TestContext, answer: () => Promise<object>): Promise<object> {
+  const authority = await createAuthority('webhook-ca');
+  const { key, certificate: cert } = await authority.issue({ name: 'webhook', hosts: ['127.0.0.1'] });
+  const sockets = new Set<Socket>();
+  const server = createServer({ key, cert }, async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { uid } = JSON.parse(Buffer.concat(chunks).toString('utf8')).request;
+    const answered = { uid, allowed: true, ...(await answer()) };
+    const review = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: answered };
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(review));
+  });
+  server.on('connection', (socket: Socket) => sockets.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `https://127.0.0.1:${port}/`,
+    caBundle: Buffer.from(authority.certificate).toString('base64'),
   };
 }
 
@@ -97,16 +126,18 @@ async function register(
   namespace: string,
   own: { readonly name: string; readonly clientConfig: object; readonly timeoutSeconds: number },
   resource: string,
+  configurations = webhookConfigurations,
 ): Promise<void> {
   const metadata = { name: namespace };
   const labels = { webhook: namespace };
+  const operations = configurations === webhookConfigurations ? ['CREATE'] : ['CREATE', 'UPDATE'];
   await client.patch(namespaces, metadata, { type: 'merge', body: { metadata: { labels } } });
-  await client.create(webhookConfigurations, {
+  await client.create(configurations, {
     metadata,
     webhooks: [
       {
         ...own,
-        rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: [resource], operations: ['CREATE'] }],
+        rules: [{ apiGroups: ['*'], apiVersions: ['*'], resources: [resource], operations }],
         namespaceSelector: { matchLabels: labels },
         admissionReviewVersions: ['v1'],
         sideEffects: 'None',
@@ -116,9 +147,13 @@ async function register(
   });
 }
 
-async function unregister(client: Client, namespace: string): Promise<void> {
+async function unregister(
+  client: Client,
+  namespace: string,
+  configurations = webhookConfigurations,
+): Promise<void> {
   try {
-    await client.delete(webhookConfigurations, { name: namespace });
+    await client.delete(configurations, { name: namespace });
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
