@@ -144,10 +144,16 @@ it('a success lets one At more try at once each time, and a refusal halves how m
 });
 
 /** By the beginning of the names of some Ats: why their Pods are refused. */
-const causes: Readonly<Record<string, { readonly spec: object; readonly says: RegExp }>> = {
-  quota: { spec: {}, says: /exceeded quota: quota/ },
+const causes: Readonly<
+  Record<
+    string,
+    { readonly spec?: object; readonly cpu?: string; readonly memory?: string; readonly says: RegExp }
+  >
+> = {
+  cpu: { cpu: '100', says: /exceeded quota: quota, requested: requests.cpu=/ },
+  memory: { memory: '100Gi', says: /exceeded quota: quota, requested: requests.memory=/ },
   security: { spec: { hostNetwork: true }, says: /violates PodSecurity "baseline/ },
-  webhook: { spec: {}, says: /webhook "test.webhook.example.com" denied the request/ },
+  webhook: { says: /webhook "test.webhook.example.com" denied the request/ },
 };
 /** More than it takes to presume that another At of the namespace is refused for the same cause. */
 const ofEach = 10;
@@ -157,8 +163,8 @@ async function refuseForAllCauses(t: TestContext, rig: AtRig): Promise<() => Pro
   const { client, namespace } = rig;
   const labels = { 'pod-security.kubernetes.io/enforce': 'baseline' };
   await client.patch(namespaces, { name: namespace }, { type: 'merge', body: { metadata: { labels } } });
-  // Of CPU, so that there is room for the Pods of the others.
-  await imposeQuota(rig, { 'requests.cpu': '1' });
+  // Not of Pods, so that there is room for those of the others.
+  await imposeQuota(rig, { 'requests.cpu': '1', 'requests.memory': '1Gi' });
   const denied = { allowed: false, status: { code: 403, message: 'not now' } };
   const webhook = await startWebhook(t, client, namespace, async () => denied, 'pods');
   const conditions = [{ name: 'name', expression: "object.metadata.name.startsWith('webhook')" }];
@@ -167,7 +173,7 @@ async function refuseForAllCauses(t: TestContext, rig: AtRig): Promise<() => Pro
   return () => webhook.remove();
 }
 
-it('Ats of a namespace that refuses them for three causes are tried for each as if there were no other', async (t) => {
+it('Ats of a namespace that refuses them for four causes are tried for each as if there were no other', async (t) => {
   const rig = await AtRig.create(t);
   const { options, advanceAtRest, advanceUntil } = await timeTravel(t);
   const { client, namespace } = rig;
@@ -176,8 +182,8 @@ it('Ats of a namespace that refuses them for three causes are tried for each as 
   await rig.startOperator({ ...options, onConnect: noteCreates(noted) });
   const kinds = Object.keys(causes);
   for (const kind of kinds) {
-    const requests = { cpu: kind === 'quota' ? '100' : '10m' };
-    const template = { spec: { ...causes[kind]?.spec, containers: [{ resources: { requests } }] } };
+    const { spec, cpu = '10m', memory = '1Mi' } = causes[kind] ?? {};
+    const template = { spec: { ...spec, containers: [{ resources: { requests: { cpu, memory } } }] } };
     const names = Array.from({ length: ofEach }, (_, index) => `${kind}-${index}`);
     await Promise.all(names.map((name) => rig.createAt({ command: 'true', template }, name)));
   }

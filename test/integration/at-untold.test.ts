@@ -13,7 +13,7 @@ import { objection } from './pod-admission.ts';
 import { admitPodsBy } from './pod-policy.ts';
 import { imposeQuota } from './quota.ts';
 import { applyCrds, eventually } from './support.ts';
-import { timeTravel } from './time-travel.ts';
+import { startTime, stopTime, timeTravel } from './time-travel.ts';
 import { installDeadWebhook, startWebhook } from './webhook.ts';
 
 const minute = 60_000;
@@ -169,6 +169,30 @@ describe('an At that can run', { concurrency: true }, () => {
       for (const name of misfits) assert.equal((await rig.at(name)).status?.phase, 'PENDING');
     });
   }
+});
+
+describe('an At beside a dozen whose names strangers have', () => {
+  it('is launched as if there were no other', async (t) => {
+    const rig = await AtRig.create(t);
+    const { client, namespace } = rig;
+    const travel = await timeTravel(t);
+    await rig.startOperator(travel.options);
+    for (const name of misfits) {
+      const spec = { containers: [{ name: 'c', image: 'i' }] };
+      await client.create(pods, { metadata: { namespace, name: `${name}-pod` }, spec });
+      await rig.createAt({}, name);
+    }
+    const isHeld = ({ status }: At) => status?.reason === 'PodNameConflict';
+    for (const name of misfits) await rig.atWhen('held', isHeld, name);
+    // No turn comes in time that stands still.
+    stopTime(travel);
+    try {
+      await rig.createAt({}, 'good');
+      await eventually(async () => !(await rig.isPodGone('good-pod')), { message: 'its Pod is created' });
+    } finally {
+      startTime(travel);
+    }
+  });
 });
 
 describe('a full quota', () => {
