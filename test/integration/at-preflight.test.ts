@@ -152,6 +152,40 @@ describe('a dry run of the Pod', { concurrency: true }, () => {
     assert.deepEqual(await rig.events(), ['PodRejected (W)']);
   });
 
+  it('that Pod Security refuses is told once, long before the At is due, and leaves it Ready', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, dryRuns, goTo } = await dryRunTime(t);
+    const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+    await rig.client.patch(
+      namespaces,
+      { name: rig.namespace },
+      { type: 'merge', body: { metadata: { labels } } },
+    );
+    await eventually(() => isRefused(rig), { message: 'Pod Security is enforced' });
+    await rig.startOperator(options);
+    const template = { spec: { hostNetwork: true, containers: [{}] } };
+    await rig.createAt({ schedule: '2100-01-01T00:00:00Z', command: 'true', template });
+    const { status } = await rig.atWhen('refused', (at) => admitted(at) === 'False PodRejected');
+    assert.deepEqual([status?.phase, status?.reason], ['PENDING', 'PodRejected']);
+    assert.match(status?.message ?? '', /violates PodSecurity "restricted:latest": host namespaces/);
+    for (const type of ['Accepted', 'Ready']) assert.equal(condition(status, type), 'True Armed');
+    for (const type of ['Launched', 'Stalled']) assert.equal(condition(status, type), undefined);
+    for (const minutes of [5, 10, 20]) await goTo(minutes);
+    assert.deepEqual(await rig.eventsSoFar(), ['PodRejected (W)']);
+    assert.equal(dryRuns(), 1);
+  });
+
+  it('that is younger than an hour is not repeated before the At is due', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, dryRuns, goTo } = await dryRunTime(t);
+    await rig.startOperator(options);
+    await rig.createAt({ schedule: new Date(Date.now() + 50 * minute).toISOString() });
+    await eventually(() => dryRuns() === 1, { message: 'its dry run' });
+    for (const minutes of [20, 44, 46, 49, 51]) await goTo(minutes);
+    await rig.inPhase('RUNNING');
+    assert.equal(dryRuns(), 1);
+  });
+
   it('that was refused counts no more once the Pod is created', async (t) => {
     const rig = await AtRig.create(t);
     const { options, goTo } = await dryRunTime(t);
