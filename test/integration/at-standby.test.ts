@@ -212,7 +212,7 @@ describe('a standby', () => {
     assert.deepEqual(launchRequestsOf(proxy), before);
   });
 
-  it('launches a first attempt alone, of an At that is not suspended and that no leader has held', async (t) => {
+  it('launches a first attempt alone, of an At that a leader has accepted and not held, and that is not suspended', async (t) => {
     const rig = await AtRig.create(t);
     await rig.startOperator();
     await rig.createAt({ disruptionPolicy: 'Retry' }, 'disrupted');
@@ -225,7 +225,12 @@ describe('a standby', () => {
     const schedule = new Date(Date.now() + 60_000).toISOString();
     await rig.createAt({ schedule }, 'first');
     await rig.atWhen('accepted', ({ status }) => status?.observedGeneration === 1, 'first');
+    await rig.createAt({ schedule, command: `echo "it's` }, 'refused');
+    await rig.atWhen('refused', ({ status }) => status?.reason === 'InvalidCommand', 'refused');
     await rig.stopOperators();
+    // Due since long, and seen by no leader.
+    await rig.createAt({}, 'unseen');
+    await rig.editAt({ command: 'echo mended' }, 'refused');
     await rig.client.delete(resourceQuotas, quota);
     await rig.setPod({ phase: 'Failed', reason: 'Evicted' }, 'disrupted-pod');
     const { options, advance } = await timeTravel(t);
