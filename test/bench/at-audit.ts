@@ -9,6 +9,8 @@ export interface AuditedRequest {
   readonly namespace: string;
   readonly name: string;
   readonly code: number;
+  /** Within which time it asked to be answered, as in `4s`. */
+  readonly timeout: string | undefined;
   /** When the API server received it, epoch milliseconds with a fraction. */
   readonly received: number;
   /** When it had been answered. */
@@ -46,6 +48,7 @@ function requestOf({ verb, requestURI, objectRef, responseStatus, ...line }: Aud
     namespace,
     name,
     code: responseStatus?.code ?? 0,
+    timeout: /[?&]timeout=([^&]+)/.exec(requestURI)?.[1],
     received: epochOf(line.requestReceivedTimestamp),
     answered: epochOf(line.stageTimestamp),
   };

@@ -134,6 +134,25 @@ const crowds: Readonly<Record<string, (rig: AtRig) => Promise<unknown>>> = {
   },
 };
 
+it('each create of a Pod asks for an answer within 4 s', async (t) => {
+  const rig = await audited(t, 'timeout');
+  await rig.startOperator();
+  for (const launchGuarantee of ['AtLeastOnce', 'ExactlyOnce'] as const) {
+    await rig.createAt({ launchGuarantee }, launchGuarantee.toLowerCase());
+    await rig.inPhase('RUNNING', launchGuarantee.toLowerCase());
+  }
+  await rig.stopOperators();
+  const timeouts = async () => {
+    const all = await requestsOf(server.plane.auditLog ?? '', /^atwatch-test/);
+    const creates = all.filter(
+      ({ what, namespace }) => what === 'create pods' && namespace === rig.namespace,
+    );
+    return creates.length === 2 && creates.map(({ timeout }) => timeout);
+  };
+  const asked = await eventually(timeouts, { message: 'both creates are in the audit log' });
+  assert.deepEqual(asked, ['4s', '4s']);
+});
+
 describe('two hundred Ats', { concurrency: true }, () => {
   for (const [how, prepare] of Object.entries(crowds)) {
     it(`that ${how} have all their Pods created before a status says that one runs`, async (t) => {
