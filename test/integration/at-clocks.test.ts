@@ -85,6 +85,14 @@ describe('an operator whose clock is wrong by 20 minutes', { concurrency: true }
       const isExpired = () => isGone(rig.client, ats, rig.namespace, 'expired');
       await eventually(isExpired, { message: 'the one whose time to live is over is gone' });
       assert.equal((await rig.at('kept')).metadata.deletionTimestamp, undefined);
+      await rig.createAt({ pendingTimeoutSeconds: 600 }, 'pending');
+      await rig.createAt({ pendingTimeoutSeconds: 1 }, 'given-up');
+      await rig.inPhase('RUNNING', 'pending');
+      const { status } = await rig.inPhase('DONE', 'given-up');
+      assert.match(`${status?.outcome} ${status?.reason}`, /^Failed (Unschedulable|PendingTimeout)$/);
+      await eventually(() => rig.isPodGone('given-up-pod'), { message: 'its Pod is gone' });
+      assert.equal((await rig.pod('pending-pod')).metadata.deletionTimestamp, undefined);
+      assert.equal((await rig.at('pending')).status?.phase, 'RUNNING');
     });
   }
 });

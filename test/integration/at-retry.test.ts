@@ -32,6 +32,13 @@ function hardlyAnyTimeUntil(
   return advanceUntil(isSo, { limitMs: 2000, stepMs: 10, message });
 }
 
+/** Resolves when the operator has looked at everything that was there before. */
+async function lookedAt(rig: AtRig, travel: TimeTravel): Promise<void> {
+  await rig.createAt({}, 'meanwhile');
+  const isRunning = async () => (await rig.at('meanwhile')).status?.phase === 'RUNNING';
+  await hardlyAnyTimeUntil(travel, 'an At that came later runs', isRunning);
+}
+
 /** A Pod that is in this state for more than a minute is stopped for that reason. */
 const stops: readonly {
   readonly reason: string;
@@ -324,9 +331,10 @@ describe('At with Retry', { concurrency: true }, () => {
     assert.equal(created.size, 1);
   });
 
-  it('waits for a Pod on a node that does not answer, says so once, and a cancel ends it', async (t) => {
+  it('waits for a Pod on a node that does not answer, says so after a minute, once, and a cancel ends it', async (t) => {
     const rig = await AtRig.create(t);
-    const { options, advance } = await timeTravel(t);
+    const travel = await timeTravel(t);
+    const { options, advance } = travel;
     await rig.startOperator(options);
     await rig.createAt(retry);
     await rig.inPhase('RUNNING');
@@ -334,7 +342,17 @@ describe('At with Retry', { concurrency: true }, () => {
     await rig.start();
     const key = { namespace: rig.namespace, name: 'example-at-pod' };
     await rig.client.delete(pods, key, { gracePeriodSeconds: 1 });
-    await advance(90_000);
+    const ends = parseTime((await rig.pod()).metadata.deletionTimestamp ?? '');
+    stopTime(travel);
+    try {
+      await advance(ends + 50_000 - options.clock.now());
+      await lookedAt(rig, travel);
+      assert.ok(options.clock.now() < ends + 59_000);
+      assert.notEqual((await rig.at()).status?.reason, 'PodUnreachable', 'before a minute is over');
+      await advance(ends + 62_000 - options.clock.now());
+    } finally {
+      startTime(travel);
+    }
     const stuck = await rig.atWhen('unreachable', ({ status }) => status?.reason === 'PodUnreachable');
     assert.equal(stuck.status?.phase, 'RUNNING');
     await rig.createAt({}, 'afterwards');
