@@ -139,6 +139,9 @@ describe('an instant that has passed when the At is created', () => {
     const { status } = await rig.inPhase('RUNNING');
     const year = 31_536_000_000;
     assert.ok((status?.latenessMilliseconds ?? 0) > year);
+    const delay = status?.operatorDelaySeconds ?? 0;
+    assert.ok(delay < 3600, `${delay} s of the operator`);
+    assert.equal(await rig.isLaunchToldLate(), delay >= lateAfterSeconds);
     // The status may be read before its writer has its answer.
     const isCounted = async () =>
       /^atwatch_at_launch_lateness_seconds_count 1$/m.test(await registry.metrics());

@@ -3,10 +3,13 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { ats } from '../../src/api/resources.ts';
 import { resolveSchedule } from '../../src/at/plan/schedule.ts';
+import { pods } from '../../src/kubernetes/objects.ts';
 import { isInvalid } from '../../src/runtime/client/api-error.ts';
+import { kubectl } from '../e2e/kubectl.ts';
 import { fc } from '../fixtures/property.ts';
 import { AtRig } from './at-rig.ts';
 import { applyCrds, connectToTestCluster, withNamespace } from './support.ts';
+import { timeTravel } from './time-travel.ts';
 
 const digits = (length: number) =>
   fc.string({ minLength: length, maxLength: length, unit: fc.constantFrom(...'0123456789') });
@@ -116,6 +119,42 @@ describe('schedules', () => {
     for (const [name, [, instant]] of Object.entries(rows)) {
       const { status } = await rig.atWhen('accepted', (at) => at.status?.reason === 'Armed', name);
       assert.equal(status?.scheduledTime, instant, name);
+    }
+  });
+
+  it('of a local time that is skipped, or comes twice, are run once, and not before its instant', async (t) => {
+    const rig = await AtRig.create(t);
+    const { options, advanceAtRest } = await timeTravel(t);
+    await rig.startOperator(options);
+    const created: string[] = [];
+    await rig.watch(t, pods, (type, { metadata }) => void (type === 'ADDED' && created.push(metadata.name)));
+    // In the order of their instants.
+    const rows = {
+      skipped: ['2100-03-28T02:30:00', '2100-03-28T01:30:00.000Z'],
+      twice: ['2100-10-31T02:30:00', '2100-10-31T00:30:00.000Z'],
+    } as const;
+    // Pods are made in the API server's own time: long ago, as the operator sees it.
+    const spec = { timeZone: 'Europe/Berlin', pendingTimeoutSeconds: 0 };
+    for (const [name, [schedule]] of Object.entries(rows)) await rig.createAt({ ...spec, schedule }, name);
+    const goTo = async (instant: number, name: string) => {
+      await advanceAtRest(instant - options.clock.now());
+      // By the time that this one is launched, the operator has looked at the others.
+      await rig.createAt({ pendingTimeoutSeconds: 0 }, name);
+      await rig.inPhase('RUNNING', name);
+    };
+    for (const [name, [, instant]] of Object.entries(rows)) {
+      await rig.atWhen('accepted', (at) => at.status?.scheduledTime === instant, name);
+      await goTo(Date.parse(instant) - 60_000, `before-${name}`);
+      assert.ok(await rig.isPodGone(`${name}-pod`), `${name} a minute before its instant`);
+      await advanceAtRest(Date.parse(instant) - options.clock.now());
+      await rig.inPhase('RUNNING', name);
+    }
+    await goTo(Date.parse(rows.twice[1]) + 3_660_000, 'second-time');
+    const ofRows = created.filter((name) => /^(skipped|twice)-/.test(name));
+    assert.deepEqual(ofRows, ['skipped-pod', 'twice-pod']);
+    const wide = await kubectl([`--namespace=${rig.namespace}`, 'get', 'ats', '--output=wide']);
+    for (const [name, [schedule, instant]] of Object.entries(rows)) {
+      assert.match(wide, new RegExp(`^${name} +${schedule} +Europe/Berlin +RUNNING .* ${instant} `, 'm'));
     }
   });
 });

@@ -30,6 +30,20 @@ function ended(startedAt: number): ContainerState {
 const creationOf = async (rig: AtRig, name: string) =>
   parseTime((await rig.pod(name)).metadata.creationTimestamp ?? '');
 
+describe('launchTime', () => {
+  it('is the creation of a Pod that is adopted, and one before the instant counts as no lateness', async (t) => {
+    const rig = await AtRig.create(t);
+    await rig.createAt({ schedule: '2100-01-01T00:00:00Z' });
+    // By a replica that takes that for now.
+    await rig.createPodOf();
+    await rig.startOperator();
+    const { status } = await rig.inPhase('RUNNING');
+    assert.equal(status?.scheduledTime, '2100-01-01T00:00:00.000Z');
+    assert.equal(status?.launchTime, asShown(await creationOf(rig, 'example-at-pod')));
+    assert.equal(status?.latenessMilliseconds, 0);
+  });
+});
+
 describe('startTime', { concurrency: true }, () => {
   it('is written before the end only where a deadline counts from it, or the start was more than 10 s after the launch', async (t) => {
     const rig = await AtRig.create(t);
