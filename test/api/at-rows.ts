@@ -241,6 +241,7 @@ const commands: readonly Row[] = [
     spec: { command: undefined, argv: [] },
     refused: { field: 'spec.argv', says: 'at least 1 items' },
   },
+  { it: 'takes 256 words', spec: { command: undefined, argv: new Array(256).fill('x') } },
   {
     it: 'refuses 257 words',
     spec: { command: undefined, argv: new Array(257).fill('x') },
@@ -262,6 +263,11 @@ const limits: readonly Row[] = [
   { it: 'takes a starting deadline of a second', spec: { startingDeadlineSeconds: 1 } },
   { it: 'takes no pending timeout', spec: { pendingTimeoutSeconds: 0 } },
   { it: 'takes a ttl of zero', spec: { ttlSecondsAfterFinished: 0 } },
+  ...['activeDeadlineSeconds', 'pendingTimeoutSeconds'].map((field) => ({
+    it: `takes ${field}: 1000000000`,
+    spec: { [field]: 1_000_000_000 },
+  })),
+  { it: 'takes backoffLimit: 100', spec: { backoffLimit: 100 } },
   {
     it: 'takes ExactlyOnce with Retry',
     spec: { launchGuarantee: 'ExactlyOnce', disruptionPolicy: 'Retry' },

@@ -6,7 +6,7 @@ import { ats } from '../../src/api/resources.ts';
 import { findCondition } from '../../src/kubernetes/conditions.ts';
 import { ApiError } from '../../src/runtime/client/api-error.ts';
 import { AtRig } from './at-rig.ts';
-import { applyCrds } from './support.ts';
+import { applyCrds, eventually } from './support.ts';
 
 const day = 86_400_000;
 const inMilliseconds = (ms: number) => ({ schedule: new Date(Date.now() + ms).toISOString() });
@@ -124,6 +124,9 @@ describe('the corpus of bad and strange Ats', () => {
       assert.equal(held.status?.phase, 'PENDING');
       const said = findCondition(held.status?.conditions, reason === 'PodRejected' ? 'Launched' : 'Accepted');
       assert.notEqual(said?.message ?? '', '', name);
+      if (reason === 'Armed') continue;
+      const told = async () => (await rig.events(name)).includes(`${reason} (W)`);
+      await eventually(told, { message: `the Event ${reason} of ${name}` });
       assert.equal(await rig.isPodGone(`${name}-pod`), true);
     }
   });

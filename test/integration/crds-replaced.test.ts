@@ -61,6 +61,8 @@ const poison = [
   },
 ];
 
+/** As above, and left for an operator to find. */
+const noSchedule = { ...at, metadata: { name: 'no-schedule' }, spec: { schedule: 'soon', command: 'x' } };
 const wrongTypes = { ...at, metadata: { name: 'wrong-types' }, spec: { schedule: 5, command: ['x'] } };
 
 const ofStatus = { skip: await skipBefore(33, 'a status is refused for what its object breaks already') };
@@ -73,7 +75,7 @@ describe('objects that a CRD without rules let in', () => {
     ]) {
       await controlPlane.kubectl(['replace', '--filename=-'], JSON.stringify(crd));
     }
-    for (const object of [...poison, wrongTypes]) {
+    for (const object of [...poison, noSchedule, wrongTypes]) {
       await soon(() =>
         controlPlane.kubectl(['create', '--validate=false', '--filename=-'], JSON.stringify(object)),
       );
@@ -113,18 +115,24 @@ describe('objects that a CRD without rules let in', () => {
   }
 });
 
+/** The Events about the object, once they match. */
+const told = (name: string, expected: RegExp) =>
+  soon(async () => {
+    const events = await kubectl('get', 'events', `--field-selector=involvedObject.name=${name}`);
+    assert.match(events, expected);
+    return events;
+  });
+
 describe('an object with wrong types that a CRD without rules let in', () => {
   it('is told in an Event what is wrong, as its status takes nothing, and is then left in peace', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'atwatch-wrong-types-'));
     const log = join(directory, 'log');
     const operator = await startOperator(controlPlane.kubeconfig, log, { flags: ['--leader-elect=false'] });
     try {
-      const told = await soon(async () => {
-        const events = await kubectl('get', 'events', '--field-selector=involvedObject.name=wrong-types');
-        assert.match(events, /InvalidSchedule|InvalidCommand/);
-        return events;
-      });
-      assert.match(told, /Warning/);
+      await told('wrong-types', /Warning +(InvalidSchedule|InvalidCommand) /);
+      // One whose types are right has one Warning, too.
+      const events = await told('no-schedule', /Warning +InvalidSchedule /);
+      assert.equal(events.trimEnd().split('\n').length, 2, events);
       const lines = (await readFile(log, 'utf8')).split('\n').filter((line) => line.includes('wrong-types'));
       assert.ok(lines.length <= 3, lines.join('\n'));
     } finally {
