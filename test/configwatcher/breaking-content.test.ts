@@ -230,6 +230,22 @@ describe('a content that breaks its Pods', () => {
     assert.equal(stalled(world)?.reason, 'NewPodsNotAvailable');
   });
 
+  it('of several owners, and is replaced by another one, costs Pods that serve of one of them', async () => {
+    const strategy = { type: 'Evict', canary: false, maxOwners: 3, maxUnavailable: 1 } as const;
+    const { world, operator } = await openWorld(3, 4, {
+      ...{ debounce: { quiet: '0s' }, cooldown: { base: '0s' }, strategy },
+    });
+    await breakPods(world, operator, 'NeverReady', 10_000);
+    assert.deepEqual([touched(world), readyPods(world)], [3, 9]);
+    world.editSpec({ strategy: { ...strategy, canary: true, maxUnavailable: '100%' } });
+    world.edit({ message: 'bad again' });
+    await lookUntil(world, operator, (looks) => looks === 100, 10_000);
+    assert.deepEqual([world.restarts.length, readyPods(world)], [9, 6], 'three are tried again');
+    world.edit({ message: 'good' });
+    await converge(world, [operator]);
+    assert.deepEqual([readyPods(world), column(world)], [12, 'UpToDate']);
+  });
+
   it('is mended once its replacement works: the next edit waits for the window', async () => {
     const windows = [{ schedule: '0 3 * * *', duration: '1h' }];
     const { world, operator } = await openWorld(12, 1, { windows, strategy: { maxOwners: 1 } });

@@ -8,6 +8,11 @@ function rolledOutWith(spec: object): Deed[] {
   return all.filter((deed) => deed.do === 'create' && deed.resource !== 'daemonsets');
 }
 
+/** The same, whose Pods are deleted, without a pause. */
+function evictedWith(strategy: object): Deed[] {
+  return rolledOutWith({ strategy: { type: 'Delete', ...strategy }, debounce: { quiet: '0s' } });
+}
+
 const rolledOut: readonly Deed[] = rolledOutWith({});
 
 function patchDeployment(when: number, name: string, spec: object): Deed {
@@ -140,6 +145,42 @@ export const rollouts: readonly Regression[] = [
         { at: 69_578, do: 'delete', resource: 'deployments', name: 'small' },
         { ...owner('deployments', 'small', 'app', { replicas: 1 }), at: 70_578 },
         edit(130_000, { message: 'two' }),
+      ],
+    },
+  },
+  {
+    sentence: 'the next content took Pods that served of each owner of which an earlier one had broken some',
+    promise: 'R3',
+    plan: {
+      duration: 5 * minute,
+      deeds: [
+        ...evictedWith({ canary: false, maxUnavailable: 1 }),
+        owner('deployments', 'first', 'app', { replicas: 4 }),
+        owner('deployments', 'second', 'app', { replicas: 4 }),
+        edit(minute, { message: 'a-bad-one' }),
+        {
+          ...{ at: 2 * minute, do: 'patch', resource: 'configwatchers', name: 'app' },
+          body: { spec: { strategy: { canary: true, maxUnavailable: '100%' } } },
+        },
+        edit(2 * minute + 30_000, { message: 'a-bad-two' }),
+      ],
+    },
+  },
+  {
+    sentence:
+      'a mistake of the promise: Pods that an edited selector had added were to run the content that came back',
+    promise: 'R3',
+    plan: {
+      duration: 5 * minute,
+      deeds: [
+        ...evictedWith({}),
+        owner('deployments', 'first', 'app'),
+        owner('deployments', 'second', 'app'),
+        select(1000, [{ key: 'part', operator: 'In', values: ['first'] }]),
+        edit(minute, { message: 'two' }),
+        select(2 * minute, null),
+        edit(3 * minute, { message: 'three' }),
+        edit(3 * minute + 1000, { message: 'two' }),
       ],
     },
   },
