@@ -6,6 +6,7 @@ import { evictionRows } from './evictions.ts';
 import { podRows } from './pods.ts';
 import { readRows } from './reads.ts';
 import { refusalRows } from './refusals.ts';
+import { reviewRows } from './reviews.ts';
 import type { ConformanceRow } from './subject.ts';
 import { versionRows } from './versions.ts';
 import { writeRows } from './writes.ts';
@@ -22,5 +23,6 @@ export const conformanceRows: readonly {
   { about: 'evictions', rows: evictionRows },
   { about: 'custom resources', rows: customRows },
   { about: 'refusals', rows: refusalRows },
+  { about: 'access reviews', rows: reviewRows },
   { about: 'admission of the kinds of this project', rows: admissionRows },
 ];

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import { parse } from 'yaml';
+import { accessReviews } from '../../src/testing/api-server/access-reviews.ts';
 import { clusterResources } from '../../src/testing/api-server/cluster-resources.ts';
 import { rightsResources } from '../../src/testing/api-server/rights.ts';
 import { rawRequests } from '../conformance/raw-requests.ts';
@@ -14,7 +15,8 @@ describe('the fake API server does what the real one does', () => {
   let subject: Subject;
   before(async () => {
     const custom = { ...widgets, managedFields: true };
-    server = await FakeApiServer.start({ resources: [...clusterResources, ...rightsResources, custom] });
+    const resources = [...clusterResources, ...rightsResources, accessReviews, custom];
+    server = await FakeApiServer.start({ resources });
     const api = await rawRequests(server.kubeConfig());
     for (const name of ['conformance', 'default']) {
       await api.send('POST', '/api/v1/namespaces', { body: { metadata: { name } } });

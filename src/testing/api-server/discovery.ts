@@ -95,8 +95,10 @@ function notServed(path: string, resources: readonly ServedResource[]): Failure 
   return root === 'api' || (root === 'apis' && isBuiltIn) ? unknownResource() : new PageNotFound();
 }
 
-function entries({ plural, kind, namespaced, status, subresources = [] }: ServedResource): object[] {
-  const entry = { name: plural, singularName: kind.toLowerCase(), namespaced, kind, verbs };
+function entries(resource: ServedResource): object[] {
+  const { plural, kind, namespaced, status, isStored = true, subresources = [] } = resource;
+  const named = { name: plural, singularName: kind.toLowerCase(), namespaced, kind };
+  const entry = { ...named, verbs: isStored ? verbs : ['create'] };
   const names = status === false ? subresources : ['status', ...subresources];
   return [
     entry,

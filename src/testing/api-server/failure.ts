@@ -85,6 +85,11 @@ export function unknownResource(): Failure {
   return new Failure(404, 'NotFound', 'the server could not find the requested resource');
 }
 
+export function methodNotAllowed(): Failure {
+  const message = 'the server does not allow this method on the requested resource';
+  return new Failure(405, 'MethodNotAllowed', message);
+}
+
 export function alreadyExists(resource: Named, name: string): Failure {
   const message = `${qualified(resource)} "${name}" already exists`;
   return new Failure(409, 'AlreadyExists', message, detailsOf(resource, name));

@@ -4,6 +4,7 @@
  */
 import type { KubernetesObject } from '../../kubernetes/objects.ts';
 import type { Random } from '../random.ts';
+import { reviewed } from './access-reviews.ts';
 import type { AdmissionReview } from './admission/admission.ts';
 import { namespaceLifecycle } from './admission/namespace-lifecycle.ts';
 import { podSecurity } from './admission/pod-security.ts';
@@ -13,16 +14,16 @@ import type { ApiRequest, ServerTime } from './api-message.ts';
 import { CustomResources } from './custom/custom-resources.ts';
 import { discovery } from './discovery.ts';
 import type { Change, Etcd } from './etcd.ts';
-import { Failure } from './failure.ts';
+import { type Failure, methodNotAllowed, unknownResource } from './failure.ts';
 import { Reads } from './reads.ts';
 import { Registry } from './registry.ts';
-import { type Attributes, accessReviews, Rights } from './rights.ts';
+import { Rights } from './rights.ts';
 import type { Router, Target } from './route.ts';
 import type { ServedResource } from './served-resource.ts';
 import { Subresources } from './subresources.ts';
 import { timeLimitOf } from './time-limit.ts';
 import type { WatchCache } from './watch-cache.ts';
-import { objectBody, type Result, Writes } from './writes.ts';
+import { type Result, Writes } from './writes.ts';
 
 export interface HandlersOptions {
   readonly etcd: Etcd;
@@ -32,11 +33,6 @@ export interface HandlersOptions {
   readonly router: Router;
   /** Called when a custom resource is served no more. */
   readonly onGone: (resource: ServedResource) => void;
-}
-
-interface AccessReviewSpec {
-  readonly user?: string;
-  readonly resourceAttributes?: Partial<Attributes>;
 }
 
 const noWaits: ReadonlyMap<string, number> = new Map();
@@ -110,13 +106,12 @@ export class Handlers {
     if (subresource !== '' && !(subresource === 'status' && resource.status !== false)) {
       return this.#subresources.handle(request, target);
     }
+    if (resource.isStored === false) return this.#answer(request, target);
     switch (request.method) {
       case 'GET':
         return { code: 200, body: this.#reads[target.name === '' ? 'list' : 'get'](request, target) };
       case 'POST':
-        return resource.kind === accessReviews.kind
-          ? this.#answerReview(request)
-          : this.#writes.create(request, target);
+        return this.#writes.create(request, target);
       case 'PUT':
         return this.#writes.update(request, target);
       case 'PATCH':
@@ -126,19 +121,15 @@ export class Handlers {
           ? this.#deleteCollection(request, target)
           : this.#writes.delete(request, target);
       default:
-        throw new Failure(
-          405,
-          'MethodNotAllowed',
-          'the server does not allow this method on the requested resource',
-        );
+        throw methodNotAllowed();
     }
   }
 
-  #answerReview(request: ApiRequest): Result {
-    const review = objectBody(request);
-    const { user = '', resourceAttributes = {} } = review.spec as AccessReviewSpec;
-    const allowed = !this.#hasRights || this.#rights.allows(user, resourceAttributes);
-    return { code: 201, body: JSON.stringify({ ...review, status: { allowed } }) };
+  /** What is kept nowhere has no names. */
+  #answer(request: ApiRequest, target: Target): Result {
+    if (target.name !== '') throw unknownResource();
+    if (request.method !== 'POST') throw methodNotAllowed();
+    return reviewed(request, target, this.#hasRights ? this.#rights : undefined);
   }
 
   #deleteCollection(request: ApiRequest, target: Target): Result {

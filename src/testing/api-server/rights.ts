@@ -29,12 +29,6 @@ const servedRights = {
   },
 } as const satisfies Readonly<Record<string, ServedResource>>;
 
-/** Answered by {@link Rights}, and kept nowhere. */
-export const accessReviews: ServedResource = {
-  ...{ group: 'authorization.k8s.io', version: 'v1', namespaced: true, generation: false },
-  ...{ plural: 'localsubjectaccessreviews', kind: 'LocalSubjectAccessReview' },
-};
-
 /** Where these are served, all users but the cluster's own components need rights; elsewhere all users have all rights. */
 export const rightsResources: readonly ServedResource[] = Object.values(servedRights);
 
@@ -49,13 +43,21 @@ interface Role extends KubernetesObject {
   readonly rules?: readonly PolicyRule[];
 }
 
+interface Subject {
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace?: string;
+}
+
 interface Binding extends KubernetesObject {
   readonly roleRef: { readonly kind: string; readonly name: string };
-  readonly subjects?: readonly {
-    readonly kind: string;
-    readonly name: string;
-    readonly namespace?: string;
-  }[];
+  readonly subjects?: readonly Subject[];
+}
+
+/** A user, and the groups that it is in. */
+export interface Identity {
+  readonly user: string;
+  readonly groups: readonly string[];
 }
 
 /** What a user wants to do. */
@@ -99,29 +101,36 @@ export class Rights {
     if (refusal !== null) throw refusal;
   }
 
-  /** Whether a user may do what an access review asks about. */
-  allows(user: string, asked: Partial<Attributes>): boolean {
+  /** Whether a user may do what an access review asks about, and by which binding. */
+  review(who: Identity, asked: Partial<Attributes>): { readonly allowed: boolean; readonly reason?: string } {
+    if (isSuperuser(who.user) || who.groups.includes('system:masters')) return { allowed: true };
     const nothing = { verb: '', group: '', resource: '', subresource: '', namespace: '', name: '' };
-    return isSuperuser(user) || this.#allows(user, { ...nothing, ...asked });
+    const grant = this.#grantOf(who, { ...nothing, ...asked });
+    return grant === undefined
+      ? { allowed: false }
+      : { allowed: true, reason: `RBAC: allowed by ${textOf(grant)}` };
   }
 
   #decide(request: ApiRequest, selector: string): Failure | null {
+    const { user } = request;
     const attributes = attributesOf(request, selector);
-    if (attributes === undefined || this.#allows(request.user, attributes)) return null;
-    return refusalOf(request.user, attributes);
+    if (attributes === undefined) return null;
+    const isGranted = this.#grantOf({ user, groups: groupsOf(user) }, attributes) !== undefined;
+    return isGranted ? null : refusalOf(user, attributes);
   }
 
-  #allows(user: string, attributes: Attributes): boolean {
+  #grantOf(who: Identity, attributes: Attributes): Grant | undefined {
     const { clusterRoleBindings, roleBindings } = servedRights;
     const bindings = [
       ...this.#etcd.list(clusterRoleBindings),
       ...(attributes.namespace === '' ? [] : this.#etcd.list(roleBindings, attributes.namespace)),
     ] as Binding[];
-    return bindings.some(
-      (binding) =>
-        (binding.subjects ?? []).some((subject) => isSubject(user, subject)) &&
-        this.#rulesOf(binding).some((rule) => covers(rule, attributes)),
-    );
+    for (const binding of bindings) {
+      const subject = binding.subjects?.find((one) => isSubject(who, one));
+      if (subject !== undefined && this.#rulesOf(binding).some((rule) => covers(rule, attributes)))
+        return { binding, subject };
+    }
+    return undefined;
   }
 
   #rulesOf({ roleRef, metadata }: Binding): readonly PolicyRule[] {
@@ -140,22 +149,36 @@ function isSuperuser(user: string): boolean {
   return user.startsWith('system:');
 }
 
-function isSubject(
-  user: string,
-  { kind, name, namespace }: { readonly kind: string; readonly name: string; readonly namespace?: string },
-): boolean {
-  const account = /^system:serviceaccount:([^:]+):(.+)$/.exec(user);
+/** Those that the API server finds out by itself. */
+function groupsOf(user: string): readonly string[] {
+  const account = /^system:serviceaccount:([^:]+):.+$/.exec(user);
+  const groups = account === null ? [] : ['system:serviceaccounts', `system:serviceaccounts:${account[1]}`];
+  return ['system:authenticated', ...groups];
+}
+
+function isSubject({ user, groups }: Identity, { kind, name, namespace }: Subject): boolean {
   switch (kind) {
     case 'User':
       return name === user;
     case 'ServiceAccount':
-      return account !== null && account[1] === namespace && account[2] === name;
+      return user === `system:serviceaccount:${namespace}:${name}`;
     default:
-      if (name === 'system:authenticated') return true;
-      return (
-        account !== null && ['system:serviceaccounts', `system:serviceaccounts:${account[1]}`].includes(name)
-      );
+      return groups.includes(name);
   }
+}
+
+interface Grant {
+  readonly binding: Binding;
+  /** As whom the user has it. */
+  readonly subject: Subject;
+}
+
+function textOf({ binding: { metadata, roleRef }, subject }: Grant): string {
+  const scoped = ({ name, namespace }: { readonly name: string; readonly namespace?: string }) =>
+    namespace === undefined ? `"${name}"` : `"${name}/${namespace}"`;
+  const kind = metadata.namespace === undefined ? 'ClusterRoleBinding' : 'RoleBinding';
+  const to = `${subject.kind} ${scoped(subject)}`;
+  return `${kind} ${scoped(metadata)} of ${roleRef.kind} "${roleRef.name}" to ${to}`;
 }
 
 function covers(rule: PolicyRule, { verb, group, resource, subresource, name }: Attributes): boolean {

@@ -8,6 +8,8 @@ import type { Strategy } from './strategy.ts';
 export interface ServedResource extends Resource {
   /** Default true: there is a status subresource, and other writes leave the status alone. */
   readonly status?: boolean;
+  /** Default true: objects are kept. Otherwise one can only be created, as a review of access, and is answered. */
+  readonly isStored?: boolean;
   /** Default true: metadata.generation counts the changes of everything but metadata and status. */
   readonly generation?: boolean;
   /** Default true, as for custom resources: a PUT needs metadata.resourceVersion. */

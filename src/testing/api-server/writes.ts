@@ -180,7 +180,8 @@ function decoded(request: ApiRequest, { resource }: Target, body: AnyObject): An
   return resource.strategy?.decode?.(body, request.query.get('fieldValidation') === 'Strict') ?? body;
 }
 
-function assertNamespace({ resource, namespace }: Target, { metadata }: AnyObject): void {
+/** @throws Failure 400 when the body names another namespace than the path. */
+export function assertNamespace({ resource, namespace }: Target, { metadata }: AnyObject): void {
   if (!resource.namespaced || !metadata.namespace || metadata.namespace === namespace) return;
   throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }
