@@ -3,6 +3,7 @@ import { admissionRows } from './admission.ts';
 import { customRows } from './custom.ts';
 import { deleteRows } from './deletes.ts';
 import { evictionRows } from './evictions.ts';
+import { immutableRows } from './immutable.ts';
 import { podRows } from './pods.ts';
 import { readRows } from './reads.ts';
 import { refusalRows } from './refusals.ts';
@@ -21,6 +22,7 @@ export const conformanceRows: readonly {
   { about: 'deletes', rows: deleteRows },
   { about: 'pods', rows: podRows },
   { about: 'evictions', rows: evictionRows },
+  { about: 'immutable sources', rows: immutableRows },
   { about: 'custom resources', rows: customRows },
   { about: 'refusals', rows: refusalRows },
   { about: 'access reviews', rows: reviewRows },

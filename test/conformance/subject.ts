@@ -106,6 +106,7 @@ export function pathsOf(namespace: string) {
   const core = `/api/v1/namespaces/${namespace}`;
   return {
     configMaps: `${core}/configmaps`,
+    secrets: `${core}/secrets`,
     pods: `${core}/pods`,
     quotas: `${core}/resourcequotas`,
     budgets: `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets`,
