@@ -75,6 +75,35 @@ export const versionRows: readonly ConformanceRow[] = [
     },
   },
   {
+    title: 'with a limit a list of a version is one of exactly that version; of version 0 it has no pages',
+    async run(subject) {
+      const { api, namespace } = subject;
+      const { configMaps } = pathsOf(namespace);
+      const { label, versions } = await labelled(subject, 3);
+      const list = async (query: string) => {
+        const { body } = succeeded(
+          await api.send('GET', `${configMaps}?labelSelector=row%3D${label}&${query}`),
+        );
+        const { resourceVersion, continue: token } = body.metadata;
+        return { count: body.items.length, resourceVersion, hasMore: token !== undefined };
+      };
+      const version = versions[1] ?? '';
+      const exact = { resourceVersion: version, count: 2, hasMore: false };
+      assert.deepEqual(await list(`resourceVersion=${version}&limit=9`), exact);
+      assert.deepEqual(await list(`resourceVersion=${version}&limit=1`), {
+        ...exact,
+        count: 1,
+        hasMore: true,
+      });
+      const newer = await list(`resourceVersion=${version}&resourceVersionMatch=NotOlderThan&limit=2`);
+      assert.deepEqual([newer.count, newer.hasMore], [2, true]);
+      assert.ok(Number(newer.resourceVersion) >= Number(versions[2]));
+      // The cache may be behind, and has seen these once it was asked for their version.
+      const cached = await list('resourceVersion=0&limit=1');
+      assert.deepEqual([cached.count, cached.hasMore], [3, false]);
+    },
+  },
+  {
     title: 'a version from the future is too large for a list, a get and a list in the form of a watch',
     async run({ api, namespace }) {
       const { configMaps } = pathsOf(namespace);

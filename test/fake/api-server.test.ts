@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { accessReviews } from '../../src/testing/api-server/access-reviews.ts';
 import { clusterResources } from '../../src/testing/api-server/cluster-resources.ts';
 import { rightsResources } from '../../src/testing/api-server/rights.ts';
+import { expiryRows } from '../conformance/expiry.ts';
 import { rawRequests } from '../conformance/raw-requests.ts';
 import { conformanceRows } from '../conformance/rows.ts';
 import { type Subject, widgets } from '../conformance/subject.ts';
@@ -28,6 +29,10 @@ describe('the fake API server does what the real one does', () => {
     subject = { client: connectTo(server).client, namespace: 'conformance', api };
   });
   after(() => server.stop());
+  describe('a past that is forgotten', () => {
+    const forgetThePast = async () => server.store.compact();
+    for (const { title, run } of expiryRows) test(title, () => run({ ...subject, forgetThePast }));
+  });
   for (const { about, rows } of conformanceRows) {
     describe(about, () => {
       for (const { title, run } of rows) test(title, () => run(subject));

@@ -177,6 +177,19 @@ export function expired(resourceVersion: string, oldest: number): Failure {
   return new Failure(410, 'Expired', `too old resource version: ${resourceVersion} (${oldest})`);
 }
 
+export function expiredList(): Failure {
+  return new Failure(410, 'Expired', 'The resourceVersion for the provided list is too old.');
+}
+
+/** @param token goes on with what is there now. */
+export function expiredPage(token: string): Failure {
+  const message =
+    'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
+  const failure = new Failure(410, 'Expired', message);
+  failure.status = { ...failure.status, metadata: { continue: token } };
+  return failure;
+}
+
 export function versionTooLarge(resourceVersion: string, current: number): Failure {
   const causes = [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }];
   const message = `Timeout: Too large resource version: ${resourceVersion}, current: ${current}`;

@@ -6,8 +6,8 @@ import { type ApiRequest, wantsMetadataOnly } from './api-message.ts';
 import type { Etcd } from './etcd.ts';
 import {
   badRequest,
-  expired,
-  Failure,
+  expiredList,
+  expiredPage,
   type FieldError,
   forbiddenValue,
   invalid,
@@ -25,6 +25,9 @@ interface ContinueToken {
   readonly rv: number;
   readonly start: string;
 }
+
+/** Of a token that goes on with what is there now. */
+const anyRevision = -1;
 
 /** @throws Failure 400 for a version that is no number. */
 export function revisionOf(text: string): number {
@@ -62,7 +65,7 @@ export class Reads {
     const matches = matcher(labels, fields, resource.selectableFields ?? []);
     const { revision, objects } = this.#read(query, target);
     const selected = labels === '' && fields === '' ? objects : objects.filter(matches);
-    const limit = Number(query.get('limit') ?? 0);
+    const limit = limitOf(query);
     const items = limit === 0 ? selected : selected.slice(0, limit);
     const metadata: Record<string, unknown> = { resourceVersion: String(revision) };
     const last = items.at(-1);
@@ -87,7 +90,8 @@ export class Reads {
       return { revision: this.#etcd.revision, objects: this.#etcd.list(resource, namespace) };
     }
     const revision = revisionOf(version);
-    if (match === 'Exact') return { revision, objects: this.#exact(revision, { resource, namespace }) };
+    const isExact = match === 'Exact' || (match === '' && limitOf(query) > 0);
+    if (isExact) return { revision, objects: this.#exact(revision, { resource, namespace }) };
     this.#awaitCache(revision);
     return { revision: this.#cache.revision, objects: this.#cache.list(resource, namespace) };
   }
@@ -98,25 +102,27 @@ export class Reads {
     { resource, namespace }: Pick<Target, 'resource' | 'namespace'>,
   ): { revision: number; objects: readonly KubernetesObject[] } {
     if (version !== '') throw badRequest('specifying resource version is not allowed when using continue');
-    const token = tokenFrom(text);
-    if (token.rv < this.#etcd.compacted) {
-      const message =
-        'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.';
-      throw new Failure(410, 'Expired', message);
-    }
-    const objects = this.#etcd.listAt(resource, namespace, token.rv);
-    return { revision: token.rv, objects: objects.filter((object) => keyIn(object) > token.start) };
+    const { rv, start } = tokenFrom(text);
+    const revision = rv === anyRevision ? this.#etcd.revision : rv;
+    if (revision < this.#etcd.compacted) throw expiredPage(tokenOf({ rv: anyRevision, start }));
+    const objects = this.#etcd.listAt(resource, namespace, revision);
+    return { revision, objects: objects.filter((object) => keyIn(object) > start) };
   }
 
   #exact(revision: number, { resource, namespace }: Pick<Target, 'resource' | 'namespace'>) {
     if (revision > this.#etcd.revision) throw new AwaitsRevision(revision);
-    if (revision < this.#etcd.compacted) throw expired(String(revision), this.#etcd.compacted);
+    if (revision < this.#etcd.compacted) throw expiredList();
     return this.#etcd.listAt(resource, namespace, revision);
   }
 
   #awaitCache(revision: number): void {
     if (revision > this.#cache.revision) throw new AwaitsRevision(revision);
   }
+}
+
+/** 0: none, as for a list of any version, which comes from the cache. */
+function limitOf(query: ReadonlyMap<string, string>): number {
+  return query.get('resourceVersion') === '0' ? 0 : Number(query.get('limit') ?? 0);
 }
 
 const versionMatches = ['Exact', 'NotOlderThan', ''];
