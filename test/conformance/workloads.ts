@@ -1,18 +1,17 @@
 /** Rows about the controllers of workloads: what they make, in which order, and what they say about it. */
 import assert from 'node:assert/strict';
-import { controllerOf, type KubernetesObject, type Resource } from '../../src/kubernetes/objects.ts';
+import { controllerOf } from '../../src/kubernetes/objects.ts';
 import { type Pod, pods } from '../../src/testing/objects.ts';
 import { isReady, isTerminating } from '../../src/testing/pod-facts.ts';
 import {
   controllerRevisions,
-  type Deployment,
   daemonSets,
   deployments,
-  type ReplicaSet,
   replicaSets,
   type StatefulSet,
   statefulSets,
 } from '../../src/testing/workloads.ts';
+import { condition, owned, replicaSetStates, rolledOut, total } from './rollouts.ts';
 import {
   failingProbe,
   ofVersion,
@@ -24,47 +23,6 @@ import {
 } from './workload-subject.ts';
 
 const suffix = '[bcdfghjklmnpqrstvwxz2456789]';
-
-async function rolledOut(subject: WorkloadSubject, name: string): Promise<Deployment> {
-  return subject.until(`the rollout of ${name}`, async () => {
-    const deployment = await subject.find(deployments, name);
-    const { spec, status = {}, metadata } = deployment ?? {};
-    const done =
-      status.observedGeneration === metadata?.generation &&
-      status.updatedReplicas === spec?.replicas &&
-      status.availableReplicas === spec?.replicas &&
-      status.replicas === spec?.replicas;
-    return done && deployment;
-  });
-}
-
-async function owned<T extends KubernetesObject>(
-  subject: WorkloadSubject,
-  resource: Resource<T>,
-): Promise<readonly T[]> {
-  const all = await subject.list(resource);
-  return all.filter((object) => controllerOf(object) !== undefined);
-}
-
-function condition(object: { status?: { conditions?: readonly { type: string }[] } }, type: string) {
-  return object.status?.conditions?.find((one) => one.type === type) as
-    | { status: string; reason: string }
-    | undefined;
-}
-
-/** The states of all ReplicaSets after each of their changes. */
-function* replicaSetStates(subject: WorkloadSubject): Generator<readonly ReplicaSet[]> {
-  const states = new Map<string, ReplicaSet>();
-  for (const { type, object } of subject.history(replicaSets)) {
-    if (type === 'DELETED') states.delete(object.metadata.name);
-    else states.set(object.metadata.name, object as ReplicaSet);
-    yield [...states.values()];
-  }
-}
-
-function total(list: readonly ReplicaSet[], count: (one: ReplicaSet) => number | undefined): number {
-  return list.reduce((sum, one) => sum + (count(one) ?? 0), 0);
-}
 
 async function readySet(subject: WorkloadSubject, name: string, version: string): Promise<StatefulSet> {
   return subject.until(`${name} of version ${version}`, async () => {

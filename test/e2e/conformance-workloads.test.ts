@@ -1,5 +1,6 @@
 /** The real controllers and the real node do what the simulated ones do. */
 import { describe, it } from 'node:test';
+import { availabilityRows } from '../conformance/availability.ts';
 import { garbageRows } from '../conformance/garbage.ts';
 import { nodeRows } from '../conformance/nodes.ts';
 import { workloadRows } from '../conformance/workloads.ts';
@@ -7,7 +8,7 @@ import { clusterSubject, connectToCluster } from './cluster-subject.ts';
 
 describe('the real controllers and node do what the simulated ones do', { concurrency: 6 }, () => {
   const client = connectToCluster();
-  for (const { title, run } of [...workloadRows, ...garbageRows, ...nodeRows]) {
+  for (const { title, run } of [...workloadRows, ...availabilityRows, ...garbageRows, ...nodeRows]) {
     it(title, async (t) => run(await clusterSubject(t, client)));
   }
 });
