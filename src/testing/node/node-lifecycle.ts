@@ -15,7 +15,7 @@ import { isDone, patch, patchStatus, perform, remove, type Write } from '../cont
 import { isTolerated, unreachableTaint } from '../node-fit.ts';
 import { type Node, nodes, type Pod, pods, type Taint } from '../objects.ts';
 import { withCondition } from '../pod-conditions.ts';
-import { isTerminating } from '../pod-facts.ts';
+import { conditionOf, isTerminating } from '../pod-facts.ts';
 import { type Outcome, WorkList } from '../work-list.ts';
 import type { Kubelet } from './kubelet.ts';
 
@@ -153,11 +153,14 @@ export function evictionTime({ spec }: Pod, taints: readonly Taint[]): number | 
   return first === Number.POSITIVE_INFINITY ? undefined : first;
 }
 
+/** Its condition stays as the kubelet had it but for the status. */
 function notReady(pod: Pod, now: number): Write | undefined {
-  const present = pod.status?.conditions ?? [];
-  if (!present.some(({ type, status }) => type === 'Ready' && status === 'True')) return undefined;
-  const condition = { type: 'Ready', status: 'False', reason: 'NodeNotReady' };
-  return patchStatus(pods, pod, { conditions: withCondition(present, condition, formatTime(now)) });
+  const ready = conditionOf(pod, 'Ready');
+  if (ready?.status !== 'True') return undefined;
+  const { lastTransitionTime, ...told } = ready;
+  const condition = { ...told, status: 'False' };
+  const conditions = withCondition(pod.status?.conditions ?? [], condition, formatTime(now));
+  return patchStatus(pods, pod, { conditions });
 }
 
 function keyOf({ metadata }: Pod): string {
