@@ -3,12 +3,19 @@
  * controllers.
  */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import { daemonSets, deployments, statefulSets } from '../../src/configwatcher/facts/workload.ts';
+import { describe, it, type TestContext } from 'node:test';
+import {
+  daemonSets,
+  deployments,
+  replicaSets,
+  statefulSets,
+} from '../../src/configwatcher/facts/workload.ts';
 import { type Pod, pods } from '../../src/kubernetes/objects.ts';
+import { validatingAdmissionPolicies } from '../../src/kubernetes/types/admissionregistration.generated.ts';
 import { noteEvictions } from './configwatcher-evictions.ts';
 import { setPaused, setUpdateStrategy } from './configwatcher-owner.ts';
-import { isReady, Shop, untilOlderThanEdits } from './configwatcher-shop.ts';
+import { isReady, probedContainer, Shop, untilOlderThanEdits } from './configwatcher-shop.ts';
+import { admitBy } from './pod-policy.ts';
 import { eventually } from './support.ts';
 
 const timeout = 180_000;
@@ -36,6 +43,32 @@ async function upgradeUntil(shop: Shop, count: number): Promise<void> {
     await untilOlderThanEdits([next]);
     await shop.getsReady(next.metadata.name);
   }
+}
+
+/**
+ * Has no controller take in another template from now on: it needs an object that holds that. Resolves when the policy is
+ * in force.
+ */
+async function refuseRevisions(t: TestContext, shop: Shop): Promise<void> {
+  const { client, namespace } = shop;
+  const message = 'templates are frozen';
+  const resources = ['replicasets', 'controllerrevisions'];
+  const creates = { apiGroups: ['apps'], apiVersions: ['v1'], operations: ['CREATE'] };
+  await admitBy(t, shop, {
+    verb: 'Validating',
+    policy: {
+      matchConstraints: { resourceRules: [{ ...creates, resources }] },
+      validations: [{ expression: 'false', message }],
+    },
+    binding: { validationActions: ['Deny'] },
+  });
+  const labels = { app: 'probe' };
+  const template = { metadata: { labels }, spec: { containers: [probedContainer] } };
+  const spec = { replicas: 0, selector: { matchLabels: labels }, template };
+  const probe = { metadata: { namespace, name: 'probe' }, spec };
+  const isRefused = (error: Error) => error.message.includes(message);
+  const create = () => client.create(replicaSets, probe, { dryRun: true });
+  await eventually(() => create().then(() => false, isRefused), { message: 'the policy is in force' });
 }
 
 describe('a ConfigWatcher', { concurrency: 8 }, () => {
@@ -312,4 +345,56 @@ describe('a ConfigWatcher', { concurrency: 8 }, () => {
     await shop.allReady(4);
     assert.deepEqual([fewest, shop.seen.length - before], [3, 4]);
   });
+});
+
+describe('a ConfigWatcher of an owner whose controller has not seen its newest template', {
+  concurrency: 3,
+}, () => {
+  for (const [type, kind, resource] of [
+    ['Evict', 'Deployment', deployments],
+    ['Auto', 'StatefulSet', statefulSets],
+    ['Auto', 'DaemonSet', daemonSets],
+  ] as const) {
+    it(`by ${type} takes no Pod of a ${kind} and is not done, and has its rollout replace each once later`, {
+      timeout,
+    }, async (t) => {
+      const shop = await Shop.open(t);
+      const { client, namespace } = shop;
+      const key = { namespace, name: 'webapp' };
+      await shop.createConfigMap({ message: 'first' });
+      await shop.deploy(2, kind);
+      await refuseRevisions(t, shop);
+      await shop.upgrade(kind);
+      const evicted: string[] = [];
+      await shop.startOperator({ onConnect: noteEvictions(evicted) });
+      await shop.watch({ ...atOnce, strategy: { type } });
+      const { appliedHash } = await shop.baselined();
+      await shop.patchConfigMap({ data: { message: 'second' } });
+      await shop.until('the restart has begun', ({ pending }) => pending?.started !== undefined);
+      await shop.quiet();
+      const held = await shop.status();
+      assert.deepEqual(
+        [held.pending?.reason, held.stalePods, held.appliedHash],
+        ['InProgress', 2, appliedHash],
+      );
+      const { metadata, status } = await client.get(resource, key);
+      assert.deepEqual([metadata.generation, status?.observedGeneration], [2, 1]);
+      assert.deepEqual([evicted, shop.seen.length], [[], 2]);
+
+      const body = { spec: { validations: [{ expression: 'true' }] } };
+      await client.patch(validatingAdmissionPolicies, { name: namespace }, { type: 'merge', body });
+      let looks = 0;
+      const isSeen = async () => {
+        // Left to itself, its controller tries again ever less often.
+        const labels = { look: `${++looks}` };
+        const owner = await client.patch(resource, key, { type: 'merge', body: { metadata: { labels } } });
+        return owner.status?.observedGeneration === 2;
+      };
+      await eventually(isSeen, { interval: 500, message: 'its controller has seen the template' });
+      await shop.until('it is applied', ({ pending, history }) => !pending && history?.length === 1);
+      await shop.allReady(2);
+      await shop.quiet();
+      assert.deepEqual([evicted, shop.seen.length, await shop.generation(kind)], [[], 4, 2]);
+    });
+  }
 });
