@@ -1,8 +1,12 @@
-/** Evictions by a ConfigWatcher: which there were, what it may do to make them, and a budget that allows none. */
+/**
+ * Evictions by a ConfigWatcher: which there were, what it may do to make them, a budget that allows none, and a Pod that
+ * goes before its own.
+ */
+import { pods } from '../../src/kubernetes/objects.ts';
 import type { Client, ObjectKey } from '../../src/runtime/client/client.ts';
 import { podDisruptionBudgets, type Shop } from './configwatcher-shop.ts';
 import type { Rule } from './rights.ts';
-import { eventually } from './support.ts';
+import { eventually, isGone } from './support.ts';
 
 /** All that an operator needs that evicts, and rolls nothing out. */
 export const evictingRights: readonly Rule[] = [
@@ -40,4 +44,19 @@ export async function forbidEvictions(
     return status?.observedGeneration === metadata.generation && status?.disruptionsAllowed === 0;
   });
   return key;
+}
+
+/** Resolves when the Pod is gone, and when there is another one of its name where one comes. */
+export async function deletePod(
+  { client, namespace }: Shop,
+  name: string,
+  { comesBack }: { readonly comesBack: boolean },
+): Promise<void> {
+  const key = { namespace, name };
+  const { metadata } = await client.get(pods, key);
+  await client.delete(pods, key);
+  await eventually(async () => {
+    if (await isGone(client, pods, namespace, name)) return !comesBack;
+    return comesBack && (await client.get(pods, key)).metadata.uid !== metadata.uid;
+  });
 }

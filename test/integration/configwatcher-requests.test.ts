@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
 import { deployments } from '../../src/configwatcher/facts/workload.ts';
+import { secrets } from '../../src/kubernetes/types/core.generated.ts';
+import { noteEvictions } from './configwatcher-evictions.ts';
 import { Shop } from './configwatcher-shop.ts';
-import { type Asked, HostileProxy } from './hostile-proxy.ts';
+import { type Asked, failure, goesOn, HostileProxy } from './hostile-proxy.ts';
 import { historyOf } from './object-history.ts';
 import { eventually } from './support.ts';
 
@@ -15,7 +17,7 @@ function isPodList({ method, path, query }: Asked): boolean {
   return method === 'GET' && path.endsWith('/pods') && query.get('watch') === null;
 }
 
-describe('a ConfigWatcher', { concurrency: 2 }, () => {
+describe('a ConfigWatcher', { concurrency: 6 }, () => {
   it('writes its baseline once, with hashes, counts and conditions', { timeout }, async (t) => {
     const shop = await Shop.open(t);
     await shop.createConfigMap({ message: 'first' });
@@ -141,5 +143,107 @@ describe('a ConfigWatcher', { concurrency: 2 }, () => {
     assert.deepEqual([lastRestart?.restarted, evictedAt.length, shop.seen.length], [3, 3, 6]);
     const [first = 0] = evictedAt;
     assert.ok(first >= cutoff + 1000, `the first eviction came ${first - cutoff} ms after the cutoff`);
+  });
+
+  it('lists its Pods in pages, and takes none for restarted that is on a page which fails', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const proxy = await HostileProxy.start(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(5);
+    const evicted: string[] = [];
+    await shop.startOperator({ kubeConfig: proxy.kubeConfig, onConnect: noteEvictions(evicted) });
+    await shop.watch({ ...atOnce, strategy: { maxUnavailable: 2 } });
+    const { appliedHash } = await shop.baselined();
+    const limits: number[] = [];
+    let [isMended, failed] = [false, 0];
+    proxy.treat = (asked) => {
+      if (!isPodList(asked)) return undefined;
+      limits.push(Number(asked.query.get('limit')));
+      // Five Pods are more than one page has.
+      asked.query.set('limit', '2');
+      // From the first batch on.
+      if (evicted.length === 0 || isMended || !asked.query.has('continue')) return undefined;
+      failed++;
+      return failure(500, 'InternalError');
+    };
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await eventually(() => failed > 0, { timeout: 60_000, message: 'a page fails after the first batch' });
+    const before = evicted.length;
+    await shop.allReady(5);
+    await eventually(() => failed >= 8, { timeout: 60_000, message: 'the list is tried again' });
+    const { pending, history, ...held } = await shop.status();
+    assert.ok(pending?.started, 'it is in the middle of the restart');
+    assert.deepEqual([held.appliedHash, history, evicted.length], [appliedHash, [], before]);
+    isMended = true;
+    const { lastRestart } = await shop.restarted(1);
+    await shop.allReady(5);
+    assert.deepEqual([lastRestart?.restarted, lastRestart?.failed, shop.seen.length], [5, 0, 10]);
+    assert.ok(
+      limits.every((limit) => limit > 0 && limit <= 500),
+      limits.join(),
+    );
+  });
+
+  it('follows ConfigMaps and Secrets by their metadata, and reads only what it names', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const { client, namespace } = shop;
+    const proxy = await HostileProxy.start(t);
+    const others = ['unrelated', 'webapp-secret'];
+    for (const name of ['unrelated', 'webapp-config']) await shop.createConfigMap({ message: 'first' }, name);
+    for (const name of others) {
+      await client.create(secrets, { metadata: { namespace, name }, stringData: { message: 'first' } });
+    }
+    await shop.deploy(1);
+    await shop.startOperator({ secretAccess: true, kubeConfig: proxy.kubeConfig });
+    await shop.watch({ ...atOnce, sources: [{ kind: 'Secret', name: 'webapp-secret' }] });
+    await shop.baselined();
+    const body = { stringData: { message: 'second' } };
+    await client.patch(secrets, { namespace, name: 'unrelated' }, { type: 'merge', body });
+    await shop.patchConfigMap({ data: { message: 'second' } }, 'unrelated');
+    // The same watch tells of it, after that.
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    await shop.restarted(1);
+    const reads = proxy.asked.filter(({ method, path }) => {
+      return method === 'GET' && /\/(configmaps|secrets)(\/|$)/.test(path);
+    });
+    const whole = reads.filter(({ accept }) => !accept.includes(';as=PartialObjectMetadata'));
+    const named = whole.map(({ path }) => path.split('/').slice(-2).join('/'));
+    assert.deepEqual([...new Set(named)].sort(), [
+      'configmaps/webapp-config',
+      'secrets/atwatch-hash-key',
+      'secrets/webapp-secret',
+    ]);
+    for (const plural of ['configmaps', 'secrets']) {
+      assert.ok(reads.some((asked) => asked.path.endsWith(`/${plural}`) && asked.query.has('watch')));
+    }
+  });
+
+  it('finds an edit that was made between two watches, of which the second one comes too late for it', {
+    timeout,
+  }, async (t) => {
+    const shop = await Shop.open(t);
+    const proxy = await HostileProxy.start(t);
+    await shop.createConfigMap({ message: 'first' });
+    await shop.deploy(2);
+    await shop.startOperator({ kubeConfig: proxy.kubeConfig });
+    await shop.watch(atOnce);
+    await shop.baselined();
+    await proxy.leave();
+    await shop.patchConfigMap({ data: { message: 'second' } });
+    let expired = 0;
+    proxy.treat = (asked) => {
+      if (expired > 0 || !goesOn(asked, 'configmaps')) return undefined;
+      expired++;
+      return failure(410, 'Expired');
+    };
+    await proxy.comeBack();
+    const { lastRestart, history } = await shop.restarted(1);
+    await shop.allReady(2);
+    assert.equal(expired, 1, 'the watch could not go on from where it was');
+    assert.deepEqual([lastRestart?.restarted, history?.length, shop.seen.length], [2, 1, 4]);
   });
 });

@@ -21,6 +21,12 @@ export interface Asked {
   readonly accept: string;
 }
 
+/** Asks for the events after a version. What a list brings is not meant, nor a stream that begins with one. */
+export function goesOn({ path, query }: Asked, plural: string): boolean {
+  const { watch, sendInitialEvents } = Object.fromEntries(query);
+  return path.endsWith(`/${plural}`) && watch === 'true' && sendInitialEvents !== 'true';
+}
+
 /** An answer that is not the API server's. */
 export interface OwnAnswer {
   readonly code: number;

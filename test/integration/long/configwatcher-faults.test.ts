@@ -9,19 +9,14 @@ import { pods } from '../../../src/kubernetes/objects.ts';
 import { type ApiError, TransportError } from '../../../src/runtime/client/api-error.ts';
 import { namespaces } from '../../fixtures/cluster-resources.ts';
 import { recordingLogger } from '../../runtime/controller/fixtures.ts';
+import { deletePod } from '../configwatcher-evictions.ts';
 import { OperatorProcess } from '../configwatcher-process.ts';
 import { events, podDisruptionBudgets, Shop } from '../configwatcher-shop.ts';
-import { type Asked, failure, HostileProxy } from '../hostile-proxy.ts';
+import { type Asked, failure, goesOn, HostileProxy } from '../hostile-proxy.ts';
 import { eventually, isGone } from '../support.ts';
 
 const timeout = 180_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
-
-/** Asks for events after a version: what a list, or a stream that begins with one, brings is not meant. */
-function isConfigMapWatch({ path, query }: Asked): boolean {
-  const { watch, sendInitialEvents } = Object.fromEntries(query);
-  return path.endsWith('/configmaps') && watch === 'true' && sendInitialEvents !== 'true';
-}
 
 /** Every stream of ConfigMaps, as a connection that can stand still. */
 class FrozenWatch {
@@ -62,7 +57,7 @@ const troubles: Readonly<
     const before = proxy.treat;
     let answered = 0;
     proxy.treat = (asked) => {
-      if (!isConfigMapWatch(asked)) return undefined;
+      if (!goesOn(asked, 'configmaps')) return undefined;
       answered++;
       return failure(410, 'Expired');
     };
@@ -104,17 +99,6 @@ async function withRecordedEdit(t: TestContext): Promise<[Shop, HostileProxy, Fr
   await shop.until('the edit is recorded', ({ pending }) => pending !== undefined);
   watch.freeze();
   return [shop, proxy, watch];
-}
-
-/** Resolves when the Pod is gone, and when there is another one of its name where one comes. */
-async function goBefore({ client, namespace }: Shop, name: string, comesBack: boolean): Promise<void> {
-  const key = { namespace, name };
-  const { metadata } = await client.get(pods, key);
-  await client.delete(pods, key);
-  await eventually(async () => {
-    if (await isGone(client, pods, namespace, name)) return !comesBack;
-    return comesBack && (await client.get(pods, key)).metadata.uid !== metadata.uid;
-  });
 }
 
 describe('a ConfigWatcher of sources', { concurrency: 3 }, () => {
@@ -257,7 +241,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
         onConnect(client) {
           const evict = client.evict.bind(client);
           client.evict = async (key, options) => {
-            if (answers.length === 0) await goBefore(shop, key.name, kind === 'StatefulSet');
+            if (answers.length === 0) await deletePod(shop, key.name, { comesBack: kind === 'StatefulSet' });
             const asked = evict(key, options);
             answers.push(
               await asked.then(
