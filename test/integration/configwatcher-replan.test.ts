@@ -6,7 +6,7 @@ import { configWatchers } from '../../src/api/resources.ts';
 import { secrets } from '../../src/kubernetes/types/core.generated.ts';
 import type { Client } from '../../src/runtime/client/client.ts';
 import { events, Shop } from './configwatcher-shop.ts';
-import { eventually } from './support.ts';
+import { eventually, isGone } from './support.ts';
 
 const timeout = 120_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
@@ -243,7 +243,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     });
   }
 
-  for (const what of ['deleted', 'suspended'] as const) {
+  for (const what of ['deleted', 'deleted, which a finalizer of others holds up', 'suspended'] as const) {
     it(`sends no more of a batch than is under way when it is ${what}`, { timeout }, async (t) => {
       const shop = await Shop.open(t);
       const { client, namespace } = shop;
@@ -263,13 +263,25 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
         message: 'as many evictions as may be under way at once are done',
       });
       const key = { namespace, name: 'webapp-config-watcher' };
-      if (what === 'deleted') await client.delete(configWatchers, key);
+      const hold = (finalizers: readonly string[] | null) =>
+        client.patch(configWatchers, key, { type: 'merge', body: { metadata: { finalizers } } });
+      const [isDeleted, isHeld] = [what !== 'suspended', what.includes('finalizer')];
+      if (isHeld) {
+        await hold(['example.com/stays']);
+        t.after(() => hold(null).catch(() => {}));
+      }
+      if (isDeleted) await client.delete(configWatchers, key);
       else await shop.edit({ suspend: true });
       // The same watch tells of both, in this order.
       await shop.watch({ configMap: 'other-config', suspend: true }, 'later');
       await shop.baselined('later');
       release();
-      if (what === 'suspended') {
+      if (isDeleted) {
+        // Nor does it do so for the next content.
+        await shop.patchConfigMap({ data: { message: 'third' } });
+        await shop.patchConfigMap({ data: { message: 'second' } }, 'other-config');
+        await shop.until('both edits are seen', ({ pending }) => pending !== undefined, { name: 'later' });
+      } else {
         await shop.until('status counts what has gone', ({ stalePods }) => stalePods === replicas - underWay);
         assert.equal((await shop.status()).lastRestart?.restarted, underWay);
       }
@@ -280,7 +292,11 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
         [evicted.length, left.filter(({ metadata }) => isOld(metadata.uid)).length],
         [underWay, replicas - underWay],
       );
-      if (what === 'deleted') return;
+      if (isHeld) await hold(null);
+      if (isDeleted) {
+        await eventually(() => isGone(client, configWatchers, namespace, key.name), { message: 'it goes' });
+        return;
+      }
 
       await shop.edit({ suspend: false });
       const { lastRestart } = await shop.restarted(1);
