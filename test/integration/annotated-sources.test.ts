@@ -1,7 +1,7 @@
 /** Which ConfigMaps and Secrets a workload asks for, by each annotation: on a real API server with the shipped operator. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ConfigWatcherSpecSource } from '../../src/api/configwatcher.generated.ts';
+import type { ConfigWatcherSpec, ConfigWatcherSpecSource } from '../../src/api/configwatcher.generated.ts';
 import type { Container, EnvVar } from '../../src/kubernetes/objects.ts';
 import { AnnotatedShop, type WorkloadShape } from './annotated-shop.ts';
 
@@ -16,6 +16,8 @@ const options = {
 };
 /** Without a strategy of its own. */
 const paced = { 'k8spatterns.io/restart-options': JSON.stringify({ cooldown: { base: '1s', max: '1s' } }) };
+/** Without a cooldown of its own. */
+const prompt = { 'k8spatterns.io/restart-options': JSON.stringify({ debounce: { quiet: '500ms' } }) };
 
 const [a, s, other]: readonly ConfigWatcherSpecSource[] = [
   { kind: 'ConfigMap', name: 'a', optional: false },
@@ -28,6 +30,8 @@ const rows: readonly {
   readonly name: string;
   readonly shape: WorkloadShape;
   readonly sources: readonly (ConfigWatcherSpecSource | undefined)[];
+  /** Default: one second, as the options say. */
+  readonly cooldown?: ConfigWatcherSpec['cooldown'];
   readonly restarts: readonly [number, number];
 }[] = [
   {
@@ -86,6 +90,18 @@ const rows: readonly {
       annotations: { ...paced, [`${domain}/auto`]: 'true', [`${domain}/rollout-strategy`]: 'restart' },
     },
     sources: [a, s],
+    restarts: [1, 2],
+  },
+  {
+    name: 'pausing',
+    shape: {
+      annotations: {
+        ...{ ...prompt, [`${domain}/auto`]: 'true' },
+        [`deployment.${domain}/pause-period`]: '1500ms',
+      },
+    },
+    sources: [a, s],
+    cooldown: { base: '1500ms', max: '1500ms' },
     restarts: [1, 2],
   },
 ];
@@ -192,9 +208,9 @@ describe('workloads with Secret access', () => {
         shop.workload('Deployment', name, { from: ['a'], secrets: ['s'], ...shape }),
       ),
     );
-    for (const { name, sources } of rows) {
+    for (const { name, sources, cooldown = { base: '1s', max: '1s' } } of rows) {
       const { spec } = await shop.baselined(`deployment-${name}`);
-      assert.deepEqual(spec.sources, sources, name);
+      assert.deepEqual([spec.sources, spec.cooldown], [sources, cooldown], name);
       assert.equal(spec.strategy?.type, name === 'in-place' ? 'Evict' : 'Auto', name);
     }
     await shop.allReady();

@@ -434,18 +434,23 @@ describe("a cluster with Reloader's annotations", () => {
     await shop.workload('Deployment', 'alerting', { container: alert });
     const classes = { 'secretproviderclass.reloader.stakater.com/reload': 'vault' };
     await shop.workload('StatefulSet', 'classes', { annotations: classes });
+    const period = 'deployment.reloader.stakater.com/pause-period';
+    await shop.workload('StatefulSet', 'pausing', { annotations: { [auto]: 'true', [period]: '5m' } });
+    await shop.workload('Deployment', 'timeless', { annotations: { [auto]: 'true', [period]: 'soon' } });
     await shop.job('once', { [auto]: 'true' });
+    assert.match(await shop.warning('pausing', 'ReloaderAnnotation'), /for Deployments alone/);
+    assert.match(await shop.warning('timeless', 'ReloaderAnnotation'), /no positive duration/);
     assert.match(await shop.warning('once', 'ReloaderAnnotation'), /use a CronJob or an At/);
     assert.match(await shop.warning('alerting', 'ReloaderAnnotation'), /use the Events ConfigRestart/);
     assert.match(await shop.warning('classes', 'ReloaderAnnotation'), /list that Secret/);
     assert.match(await shop.warning('nightly', 'ReloaderAnnotation'), /its next Job reads the new content/);
     assert.match(await shop.warning('held', 'ReloaderAnnotation'), /kubectl rollout resume/);
-    const all = ['nightly', 'held', 'once', 'alerting', 'classes'];
+    const all = ['nightly', 'held', 'once', 'alerting', 'classes', 'pausing', 'timeless'];
     await assertWarnedOnce(shop, all);
     await shop.touch('CronJob', 'nightly');
     await shop.touch('Job', 'once');
-    for (const name of ['held', 'alerting']) await shop.touch('Deployment', name);
-    await shop.touch('StatefulSet', 'classes');
+    for (const name of ['held', 'alerting', 'timeless']) await shop.touch('Deployment', name);
+    for (const name of ['classes', 'pausing']) await shop.touch('StatefulSet', name);
     // What the operator looks at after another one of the same kind it tells of after that.
     await shop.cronJob('last-nightly', { [auto]: 'true' });
     await shop.job('last-once', { [auto]: 'true' });
