@@ -3,35 +3,19 @@
  * order and the number of requests, which a slow machine does not change.
  */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { after, before, it } from 'node:test';
-import { parse } from 'yaml';
 import { type ControlPlane, startControlPlane } from '../../../local-cluster/control-plane.ts';
 import { configWatchers } from '../../../src/api/resources.ts';
 import { type AuditedRequest, countByKind, requestsOf } from '../../bench/at-audit.ts';
-import { customResourceDefinitions } from '../../fixtures/cluster-resources.ts';
 import { inParallel } from '../../fixtures/in-parallel.ts';
 import { OperatorProcess } from '../configwatcher-process.ts';
 import { Shop } from '../configwatcher-shop.ts';
+import { loosenCrd, mistakes } from '../lax-crd.ts';
 import { eventually } from '../support.ts';
 
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
 const podSelector = { app: 'webapp' };
-const configMap = 'webapp-config';
 
-/** What cannot be followed. Only a CRD laxer than ours lets it in. */
-const mistakes: readonly object[] = [
-  {},
-  { configMap: 7, podSelector },
-  { configMap: 'Not_A_Name', podSelector },
-  { configMap, podSelector: {} },
-  { configMap, podSelector: 'all' },
-  { configMap, podSelector, debounce: { quiet: 'soon' } },
-  { configMap, podSelector, strategy: { type: 'Explode' } },
-  { configMap, podSelector, strategy: { maxUnavailable: 'half' } },
-  { configMap, podSelector, windows: [{ schedule: 'noon', duration: '1m' }] },
-  { configMap, podSelector, sources: 'none' },
-];
 const invalid = 500;
 const withoutSource = 500;
 const good = ['good-0', 'good-1', 'good-2'] as const;
@@ -43,26 +27,12 @@ before(async () => {
 });
 after(() => plane?.stop());
 
-/** Lets any spec in. */
-async function loosenCrd({ client, namespace }: Shop): Promise<void> {
-  const crd = parse(await readFile('crds/configwatchers.yaml', 'utf8'));
-  const schema = crd.spec.versions[0].schema.openAPIV3Schema;
-  delete schema['x-kubernetes-validations'];
-  schema.properties.spec = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-  const patch = { type: 'apply', body: crd, fieldManager: 'atwatch-test', force: true } as const;
-  await client.patch(customResourceDefinitions, { name: crd.metadata.name }, patch);
-  const probe = { metadata: { namespace, name: 'probe' }, spec: { configMap: 7 } as never };
-  await eventually(() => client.create(configWatchers, probe, { dryRun: true }), {
-    message: 'the API server takes any spec',
-  });
-}
-
 /** A thousand, each named after what becomes of it. */
 async function createPoison({ client, namespace }: Shop): Promise<void> {
-  const create = (name: string, spec: object) =>
+  const create = (name: string, spec: unknown) =>
     client.create(configWatchers, { metadata: { namespace, name }, spec: spec as never });
   await inParallel(invalid, 16, (index) =>
-    create(`invalid-${index}`, mistakes[index % mistakes.length] ?? {}),
+    create(`invalid-${index}`, mistakes[index % mistakes.length]?.spec),
   );
   await inParallel(withoutSource, 16, (index) =>
     create(`missing-${index}`, { configMap: `missing-${index}`, podSelector, ...atOnce }),
