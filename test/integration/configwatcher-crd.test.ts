@@ -82,6 +82,11 @@ describe("the book's CRD over ours", { skip }, () => {
     await eventually(async () => (await annotation())?.includes('"restartCount":1'), patience);
     await shop.allReady(2);
     assert.equal(shop.seen.length, 4, 'every Pod was restarted once');
+    const state: ConfigWatcherStatus = JSON.parse((await annotation()) ?? '{}');
+    const startedAt = Date.parse(state.lastRestart?.startTime ?? '');
+    assert.equal(state.strategyInUse, 'Auto', 'this CRD has no defaults: the operator has them');
+    assert.ok(startedAt - Date.parse(state.lastChangeTime ?? '') >= 2000, 'after the debounce');
+    assert.equal(Date.parse(state.cooldownUntil ?? '') - startedAt, 30_000);
     const { note = '' } = await shop.untilEvent('StatusUnavailable');
     assert.match(note, /has no status: the state is kept in an annotation/);
     await shop.stopOperator();

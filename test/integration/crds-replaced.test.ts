@@ -10,12 +10,30 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { startOperator } from '../../hack/operator-process.ts';
 import { type ControlPlane, startControlPlane } from '../../local-cluster/control-plane.ts';
+import { readSpec, type WatcherSpec } from '../../src/configwatcher/plan/spec.ts';
+import { strategies } from '../../src/configwatcher/plan/strategies.ts';
 import { baseAtSpec } from '../api/at-rows.ts';
 import { baseConfigWatcherSpec } from '../api/configwatcher-rows.ts';
 import { eventually, skipBefore } from './support.ts';
 
 const books = '../shared/books/k8spatterns';
 const skip = existsSync(books) ? false : `the books' manifests are not at ${books}`;
+
+/** All that the book's sample says. */
+const ofTheBook = { configMap: 'webapp-config', podSelector: { app: 'webapp' } };
+/** What it comes to, with every default. */
+const withDefaults: WatcherSpec = {
+  sources: [{ kind: 'ConfigMap', name: 'webapp-config', keys: [], optional: false }],
+  selector: { matchLabels: { app: 'webapp' }, matchExpressions: [] },
+  ...{ onlyReferencing: false, suspend: false, dryRun: false, restartOnDelete: false, windows: [] },
+  strategy: {
+    ...strategies.Auto,
+    ...{ maxUnavailable: { percent: 25 }, maxOwners: 10, canary: true, minReady: undefined },
+    ...{ deleteUnmanaged: false, deleteJobPods: false, progressDeadline: 600_000 },
+  },
+  debounce: { quiet: 2000, max: 30_000 },
+  cooldown: { base: 30_000, max: 600_000 },
+};
 
 let controlPlane: ControlPlane;
 before(async () => {
@@ -168,19 +186,24 @@ describe("the book's own CRDs", { skip }, () => {
     await kubectl('delete', '--kustomize=crds/com');
   });
 
-  it('over ours takes /status away, and ours brings it and the defaults back', async () => {
+  it('over ours takes /status and the defaults away, of which the operator has its own, and ours brings both back', async () => {
     const sample = `${books}/io/operator-config-watcher-sample.yml`;
     await soon(() => kubectl('apply', `--filename=${sample}`));
+    const stored = async () =>
+      JSON.parse(await kubectl('get', '--raw', path('configwatchers', 'webapp-config-watcher'))).spec;
+    assert.deepEqual(readSpec(await stored()), withDefaults);
     await kubectl('apply', '--validate=false', `--filename=${books}/io/operator-config-watcher-crd.yml`);
     const url = path('configwatchers', 'webapp-config-watcher');
     await eventually(async () => {
       await assert.rejects(kubectl('get', '--raw', `${url}/status`), /NotFound|not find/);
       return true;
     });
+    const bare = await stored();
+    assert.deepEqual(bare, ofTheBook);
+    assert.deepEqual(readSpec(bare), withDefaults);
     await kubectl('apply', '--server-side', '--force-conflicts', '--kustomize=crds');
     await soon(() => kubectl('get', '--raw', `${url}/status`));
-    const { spec } = JSON.parse(await kubectl('get', '--raw', url));
-    assert.deepEqual(spec.debounce, { quiet: '2s', max: '30s' });
+    assert.deepEqual((await stored()).debounce, { quiet: '2s', max: '30s' });
   });
 });
 
