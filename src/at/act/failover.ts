@@ -27,6 +27,8 @@ const idlePauseMs = 10_000;
 const maxLookMs = 500;
 /** Launches at a time. */
 const maxLaunches = 16;
+/** So long before the delay is over, Ats are read: a thousand of them take a quarter of a second. */
+const readAheadMs = 300;
 /** Wait after a launch that failed without an answer. */
 const failedDelayMs = 2000;
 /** Up to so much of the delay is added by chance: the standby that begins shows the others that they need not. */
@@ -136,14 +138,14 @@ export class Failover implements Runnable {
     }
   }
 
-  #isReady({ seenMs, retryAt, isTried }: Candidate): boolean {
-    return seenMs >= this.#delayMs && this.#options.clock.monotonic() >= retryAt && !isTried;
+  #isReady({ seenMs, retryAt, isTried }: Candidate, aheadMs = 0): boolean {
+    return seenMs + aheadMs >= this.#delayMs && this.#options.clock.monotonic() >= retryAt && !isTried;
   }
 
-  /** Those that wait for their launch are read together, which then begins at once. */
+  /** Those that wait for their launch, or soon will, are read together. It begins at once then. */
   #readAhead(abort: AbortSignal): void {
     if (abort.aborted) return;
-    const ready = this.#line.filter((candidate) => this.#isReady(candidate));
+    const ready = this.#line.filter((candidate) => this.#isReady(candidate, readAheadMs));
     const reading = this.#options.launch.readAhead(
       ready.map(({ at }) => at),
       abort,

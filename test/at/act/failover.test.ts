@@ -117,6 +117,21 @@ describe('the failover of a standby', () => {
     await standby.end();
   });
 
+  it('reads many Ats together a moment before the delay is over, and launches none before that', async () => {
+    const standby = new Standby(20);
+    standby.readsAhead = true;
+    await standby.pass(delayMs - 400);
+    assert.deepEqual(standby.lists, []);
+    await standby.pass(200);
+    assert.deepEqual(standby.lists, [20]);
+    standby.endList();
+    await standby.pass(100);
+    assert.equal(standby.begun.length, 0);
+    await standby.pass(200);
+    assert.equal(standby.begun.length, maxLaunches);
+    await standby.end();
+  });
+
   it('waits for the list that reads many Ats together, and then begins at once', async () => {
     const standby = new Standby(20);
     standby.readsAhead = true;
