@@ -138,7 +138,8 @@ export function nextDeadline(o: Observed, running: Running): { readonly requeueA
   const since = waitingSince(o, running);
   const configAge = waitingCause(view)?.reason === configError ? o.configErrorAge : undefined;
   const times = [
-    ...(configAge === undefined ? [] : [now + Math.max(0, configErrorLimitMs - configAge)]),
+    // The age has fractions of a millisecond, of which no timer knows.
+    ...(configAge === undefined ? [] : [now + Math.max(0, Math.ceil(configErrorLimitMs - configAge))]),
     ...(mayWait && now < causeShownAt && waitingCause(view) !== undefined ? [causeShownAt] : []),
     ...(since !== undefined && pendingTimeoutSeconds > 0 ? [since + pendingTimeoutSeconds * 1000] : []),
     ...(deadline === undefined ? [] : [deadline]),

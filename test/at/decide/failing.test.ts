@@ -215,6 +215,8 @@ describe('what can never start', () => {
     const early = decide(observing({ at, pod, now, configErrorAge: 29_000 }));
     assert.equal(early.status?.reason, 'CreateContainerConfigError');
     assert.equal(early.requeueAt, now + 1000);
+    const almost = decide(observing({ at, pod, now, configErrorAge: 29_999.6 }));
+    assert.equal(almost.requeueAt, now + 1, 'not at once');
     const { status } = decide(observing({ at, pod, now, configErrorAge: 30_000 }));
     assert.equal(status?.reason, 'CannotStart');
     assert.match(status?.message ?? '', /secret "s" not found/);
