@@ -151,6 +151,7 @@ describe('a standby', () => {
     await allHavePods(standby);
     // The answer to a create may be lost on a slow machine, and it is sent again.
     assert.ok(creates() >= count - made, `${creates()} creates`);
+    await eventually(() => created.size >= count, { message: 'all Pods have been seen' });
     assert.equal(created.size, count);
   });
 
