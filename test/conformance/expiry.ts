@@ -55,6 +55,18 @@ class Crowd {
   }
 }
 
+/** Two, of which the first is gone by now, in a past that is forgotten. `version` is from before the second. */
+async function withoutItsFirst(
+  subject: ExpirySubject,
+): Promise<{ readonly crowd: Crowd; readonly version: string }> {
+  const crowd = new Crowd(subject);
+  const version = await crowd.add('a');
+  await crowd.add('b');
+  await crowd.remove('a');
+  await subject.forgetThePast();
+  return { crowd, version };
+}
+
 const asList = 'sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan';
 const tooOldPage =
   'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
@@ -98,11 +110,7 @@ export const expiryRows: readonly ExpiryRow[] = [
   {
     title: 'a watch that begins with what is there does so from a version that is forgotten as well',
     async run(subject) {
-      const crowd = new Crowd(subject);
-      const version = await crowd.add('a');
-      await crowd.add('b');
-      await crowd.remove('a');
-      await subject.forgetThePast();
+      const { crowd, version } = await withoutItsFirst(subject);
       for (const query of [`${asList}&resourceVersion=${version}`, asList, `${asList}&resourceVersion=0`]) {
         const watch = await crowd.watch(query);
         const events = await watch.until((seen) => seen.some(({ type }) => type === 'BOOKMARK'));
@@ -122,11 +130,7 @@ export const expiryRows: readonly ExpiryRow[] = [
   {
     title: 'a list at exactly a version that is forgotten is refused with 410, one not older than it is not',
     async run(subject) {
-      const crowd = new Crowd(subject);
-      const version = await crowd.add('a');
-      await crowd.add('b');
-      await crowd.remove('a');
-      await subject.forgetThePast();
+      const { crowd, version } = await withoutItsFirst(subject);
       const at = `resourceVersion=${version}`;
       for (const query of [
         `${at}&resourceVersionMatch=Exact`,

@@ -148,6 +148,11 @@ export function podMeets(when: number, what: 'delete' | 'force-delete' | 'strip-
   return { at: when, do: 'pod', label: ['app', 'at-0'], index: 0, what };
 }
 
+/** The watcher of the app gets other fields. */
+export function editWatcher(when: number, spec: object): Deed {
+  return { at: when, do: 'patch', resource: 'configwatchers', name: 'app', body: { spec } };
+}
+
 export function edit(when: number, data: object): Deed {
   return { at: when, do: 'patch', resource: 'configmaps', name: 'app', body: { data } };
 }

@@ -9,6 +9,7 @@ import {
   budget,
   configMap,
   edit,
+  editWatcher,
   minute,
   owner,
   type Regression,
@@ -23,7 +24,7 @@ function ofApp(resource: string) {
 
 /** From then on the watcher of the app selects these. */
 function select(when: number, podSelector: object): Deed {
-  return { at: when, do: 'patch', resource: 'configwatchers', name: 'app', body: { spec: { podSelector } } };
+  return editWatcher(when, { podSelector });
 }
 
 /** The app, with a second, optional source. */
@@ -245,14 +246,7 @@ export const restarts: readonly Regression[] = [
     promise: 'S8',
     plan: {
       duration: 5 * minute,
-      deeds: [
-        ...app({}),
-        {
-          ...{ at: 2 * minute, do: 'patch', resource: 'configwatchers', name: 'app' },
-          body: { spec: { keys: ['other'] } },
-        },
-        edit(125_000, { message: 'two' }),
-      ],
+      deeds: [...app({}), editWatcher(2 * minute, { keys: ['other'] }), edit(125_000, { message: 'two' })],
       faults: [{ at: 110_000, fault: 'server-down', server: 0, for: 20_000 }],
     },
   },
@@ -265,10 +259,7 @@ export const restarts: readonly Regression[] = [
         ...app({ keys: ['message'] }),
         edit(2 * minute, { message: 'two' }),
         edit(4 * minute, { other: 'two' }),
-        {
-          ...{ at: 10 * minute, do: 'patch', resource: 'configwatchers', name: 'app' },
-          body: { spec: { keys: null } },
-        },
+        editWatcher(10 * minute, { keys: null }),
       ],
     },
   },
@@ -368,10 +359,7 @@ export const restarts: readonly Regression[] = [
           body: { spec: { suspend: true } },
         },
         edit(70_000, { message: 'one' }),
-        {
-          ...{ at: 80_000, do: 'patch', resource: 'configwatchers', name: 'app' },
-          body: { spec: { sources: [{ kind: 'ConfigMap', name: 'further', optional: true }] } },
-        },
+        editWatcher(80_000, { sources: [{ kind: 'ConfigMap', name: 'further', optional: true }] }),
         {
           at: 90_000,
           do: 'patch',
@@ -434,10 +422,7 @@ export const restarts: readonly Regression[] = [
       deeds: [
         ...app({ strategy: { type: 'RolloutRestart' } }),
         edit(20_000, { message: 'two' }),
-        {
-          ...{ at: 25_000, do: 'patch', resource: 'configwatchers', name: 'app' },
-          body: { spec: { podSelector: { app: 'other' } } },
-        },
+        editWatcher(25_000, { podSelector: { app: 'other' } }),
       ],
       faults: [
         { at: 19_000, fault: 'send-meets', method: 'PATCH', path: '/daemonsets/', skip: 0, late: 10_000 },

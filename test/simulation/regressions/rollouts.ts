@@ -1,6 +1,6 @@
 /** Rollouts: what simulations have found about templates that a restart changes, and selectors that are edited. */
 import type { Deed } from '../plan/plan.ts';
-import { app, edit, minute, owner, type Regression } from './parts.ts';
+import { app, edit, editWatcher, minute, owner, type Regression } from './parts.ts';
 
 /** A watcher of all owners of the app, without its DaemonSet. */
 function rolledOutWith(spec: object): Deed[] {
@@ -27,8 +27,7 @@ function takeBack(when: number, name: string): Deed {
 
 /** From then on the watcher of the app selects by these as well. */
 function select(when: number, podSelectorExpressions: object | null): Deed {
-  const body = { spec: { podSelectorExpressions } };
-  return { at: when, do: 'patch', resource: 'configwatchers', name: 'app', body };
+  return editWatcher(when, { podSelectorExpressions });
 }
 
 export const rollouts: readonly Regression[] = [
@@ -158,10 +157,7 @@ export const rollouts: readonly Regression[] = [
         owner('deployments', 'first', 'app', { replicas: 4 }),
         owner('deployments', 'second', 'app', { replicas: 4 }),
         edit(minute, { message: 'a-bad-one' }),
-        {
-          ...{ at: 2 * minute, do: 'patch', resource: 'configwatchers', name: 'app' },
-          body: { spec: { strategy: { canary: true, maxUnavailable: '100%' } } },
-        },
+        editWatcher(2 * minute, { strategy: { canary: true, maxUnavailable: '100%' } }),
         edit(2 * minute + 30_000, { message: 'a-bad-two' }),
       ],
     },
