@@ -94,7 +94,7 @@ function limitsOfRun({ uid, at: { spec, status }, editedAt, pods }: AtRun): Limi
     limits.push({ limit: 'cancel', state: 'canceled and RUNNING', at: editedAt, within: stopsWithin });
   }
   // A Pod that is gone is past no limit. That the next attempt comes, or the end of the run is told, is another promise.
-  if (last?.goneAt !== undefined || last === undefined) return limits;
+  if (last === undefined || last.goneAt !== undefined) return limits;
   const main = mainContainerOf(last.pod);
   const startedAt = startedAtOf(last);
   // No later edit changes these, nor one that was not seen by then.
@@ -125,9 +125,8 @@ function limitsOfFailures({ pod, created, ends }: RunPod, main: string): Limit[]
 }
 
 /** The operator has told the kubelet to stop the Pod, which neither ends nor is deleted. */
-function limitsOfStop({ stop, pod, endedAt, goneAt }: RunPod): Limit[] {
-  const isOver =
-    endedAt !== undefined || goneAt !== undefined || pod.metadata.deletionTimestamp !== undefined;
+function limitsOfStop({ stop, pod, endedAt }: RunPod): Limit[] {
+  const isOver = endedAt !== undefined || pod.metadata.deletionTimestamp !== undefined;
   if (stop === undefined || isOver) return [];
   const { terminationGracePeriodSeconds = defaultGraceSeconds } = pod.spec;
   const at = stop.time + terminationGracePeriodSeconds * 1000 + overdueAfter;
