@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { configWatchers } from '../../src/api/resources.ts';
 import { configMaps, type KubernetesObject, pods } from '../../src/kubernetes/objects.ts';
 import { Shop } from './configwatcher-shop.ts';
-import { type Asked, failure, HostileProxy } from './hostile-proxy.ts';
+import { type Asked, failure, HostileProxy, lists } from './hostile-proxy.ts';
 import { eventually } from './support.ts';
 
 const timeout = 120_000;
@@ -85,8 +85,7 @@ describe('an operator that starts after an edit', { concurrency: 5 }, () => {
     assert.deepEqual([lastRestart?.restarted, lastRestart?.skippedFresh, shop.seen.length], [2, 0, 5]);
   });
 
-  const isPodList = ({ method, path, query }: Asked) =>
-    method === 'GET' && path.endsWith('/pods') && query.has('labelSelector') && !query.has('watch');
+  const isPodList = (asked: Asked) => lists(asked, 'pods') && asked.query.has('labelSelector');
   const isStatusWrite = ({ method, path }: Asked) => method === 'PUT' && path.endsWith('/status');
   for (const [what, isMeant, code, reason, times] of [
     // A list is asked for four times before it counts as failed.

@@ -6,16 +6,12 @@ import { deployments } from '../../src/configwatcher/facts/workload.ts';
 import { secrets } from '../../src/kubernetes/types/core.generated.ts';
 import { noteEvictions } from './configwatcher-evictions.ts';
 import { Shop } from './configwatcher-shop.ts';
-import { type Asked, failure, goesOn, HostileProxy } from './hostile-proxy.ts';
+import { failure, goesOn, HostileProxy, lists } from './hostile-proxy.ts';
 import { historyOf } from './object-history.ts';
 import { eventually } from './support.ts';
 
 const timeout = 180_000;
 const atOnce = { debounce: { quiet: '0s' }, cooldown: { base: '0s' } };
-
-function isPodList({ method, path, query }: Asked): boolean {
-  return method === 'GET' && path.endsWith('/pods') && query.get('watch') === null;
-}
 
 describe('a ConfigWatcher', { concurrency: 6 }, () => {
   it('writes its baseline once, with hashes, counts and conditions', { timeout }, async (t) => {
@@ -83,7 +79,7 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
     const readAt = asked.findIndex(({ method, path }) => {
       return method === 'GET' && path.endsWith('/configmaps/webapp-config');
     });
-    const listedAt = asked.findIndex((one, index) => index > readAt && isPodList(one));
+    const listedAt = asked.findIndex((one, index) => index > readAt && lists(one, 'pods'));
     const writtenAt = asked.findIndex(({ method, path }) => method === 'PUT' && path.endsWith('/status'));
     assert.ok(
       readAt >= 0 && readAt < listedAt && listedAt < writtenAt,
@@ -148,18 +144,17 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
   it('lists its Pods in pages, and takes none for restarted that is on a page which fails', {
     timeout,
   }, async (t) => {
-    const shop = await Shop.open(t);
-    const proxy = await HostileProxy.start(t);
-    await shop.createConfigMap({ message: 'first' });
-    await shop.deploy(5);
     const evicted: string[] = [];
-    await shop.startOperator({ kubeConfig: proxy.kubeConfig, onConnect: noteEvictions(evicted) });
-    await shop.watch({ ...atOnce, strategy: { maxUnavailable: 2 } });
-    const { appliedHash } = await shop.baselined();
+    const proxy = await HostileProxy.start(t);
+    const shop = await Shop.watched(t, 5, {
+      strategy: { maxUnavailable: 2 },
+      operator: { kubeConfig: proxy.kubeConfig, onConnect: noteEvictions(evicted) },
+    });
+    const { appliedHash } = await shop.status();
     const limits: number[] = [];
     let [isMended, failed] = [false, 0];
     proxy.treat = (asked) => {
-      if (!isPodList(asked)) return undefined;
+      if (!lists(asked, 'pods')) return undefined;
       limits.push(Number(asked.query.get('limit')));
       // Five Pods are more than one page has.
       asked.query.set('limit', '2');
@@ -225,13 +220,8 @@ describe('a ConfigWatcher', { concurrency: 6 }, () => {
   it('finds an edit that was made between two watches, of which the second one comes too late for it', {
     timeout,
   }, async (t) => {
-    const shop = await Shop.open(t);
     const proxy = await HostileProxy.start(t);
-    await shop.createConfigMap({ message: 'first' });
-    await shop.deploy(2);
-    await shop.startOperator({ kubeConfig: proxy.kubeConfig });
-    await shop.watch(atOnce);
-    await shop.baselined();
+    const shop = await Shop.watched(t, 2, { operator: { kubeConfig: proxy.kubeConfig } });
     await proxy.leave();
     await shop.patchConfigMap({ data: { message: 'second' } });
     let expired = 0;

@@ -79,16 +79,11 @@ describe('a ConfigWatcher whose first restarting writes', { concurrency: 8 }, ()
   for (const type of ['Evict', 'Delete', 'RolloutRestart'] as const) {
     for (const [what, trouble] of Object.entries(troubles)) {
       it(`by ${type} ${what} replaces each Pod once, and counts no failure`, { timeout }, async (t) => {
-        const shop = await Shop.open(t);
         const proxy = await HostileProxy.start(t);
-        await shop.createConfigMap({ message: 'first' });
-        await shop.deploy(replicas);
-        await shop.startOperator({ kubeConfig: proxy.kubeConfig });
-        await shop.watch({
-          ...{ debounce: { quiet: '0s' }, cooldown: { base: '0s' } },
+        const shop = await Shop.watched(t, replicas, {
           strategy: { type, maxUnavailable: '100%' },
+          operator: { kubeConfig: proxy.kubeConfig },
         });
-        await shop.baselined();
         const writes = new Map<string, number>();
         proxy.treat = (asked) => {
           if (!isRestart[type](asked)) return undefined;

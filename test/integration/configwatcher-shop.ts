@@ -135,12 +135,19 @@ export class Shop {
   static async watched(
     t: TestContext,
     replicas: number,
-    { kind, ...spec }: Partial<ConfigWatcher['spec']> & { kind?: 'StatefulSet' } = {},
+    {
+      kind,
+      operator = {},
+      ...spec
+    }: Partial<ConfigWatcher['spec']> & {
+      kind?: 'StatefulSet';
+      operator?: Parameters<Shop['startOperator']>[0];
+    } = {},
   ): Promise<Shop> {
     const shop = await Shop.open(t);
     await shop.createConfigMap({ message: 'first' });
     await shop.deploy(replicas, kind);
-    await shop.startOperator();
+    await shop.startOperator(operator);
     await shop.watch({ debounce: { quiet: '0s' }, cooldown: { base: '0s' }, ...spec });
     await shop.baselined();
     return shop;

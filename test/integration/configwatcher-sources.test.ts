@@ -343,13 +343,12 @@ describe('a ConfigWatcher whose source is read as', { concurrency: 3 }, () => {
     it(`the ${answer.code} page of a proxy takes it neither for gone nor for changed`, {
       timeout,
     }, async (t) => {
-      const shop = await Shop.open(t);
       const proxy = await HostileProxy.start(t);
-      await shop.createConfigMap({ message: 'first' });
-      await shop.deploy(2);
-      await shop.startOperator({ kubeConfig: proxy.kubeConfig });
-      await shop.watch({ ...atOnce, onDelete: 'Restart' });
-      const { appliedHash } = await shop.baselined();
+      const shop = await Shop.watched(t, 2, {
+        onDelete: 'Restart',
+        operator: { kubeConfig: proxy.kubeConfig },
+      });
+      const { appliedHash } = await shop.status();
       let answered = 0;
       proxy.treat = ({ method, path }) => {
         if (method !== 'GET' || !path.endsWith('/configmaps/webapp-config')) return undefined;

@@ -61,13 +61,11 @@ describe('a ConfigWatcher of which each write of its status', { concurrency: 5 }
   for (const { what, trouble, isDone, times } of rows) {
     for (const type of ['Evict', 'RolloutRestart'] as const) {
       it(`${what}, restarts each Pod once by ${type}`, { timeout }, async (t) => {
-        const shop = await Shop.open(t);
         const proxy = await HostileProxy.start(t);
-        await shop.createConfigMap({ message: 'first' });
-        await shop.deploy(replicas);
-        await shop.startOperator({ kubeConfig: proxy.kubeConfig });
-        await shop.watch({ debounce: { quiet: '0s' }, cooldown: { base: '0s' }, strategy: { type } });
-        await shop.baselined();
+        const shop = await Shop.watched(t, replicas, {
+          strategy: { type },
+          operator: { kubeConfig: proxy.kubeConfig },
+        });
 
         let begun = 0;
         const over: number[] = [];

@@ -27,6 +27,11 @@ export function goesOn({ path, query }: Asked, plural: string): boolean {
   return path.endsWith(`/${plural}`) && watch === 'true' && sendInitialEvents !== 'true';
 }
 
+/** Asks for what there is, without the events after it. */
+export function lists({ method, path, query }: Asked, plural: string): boolean {
+  return method === 'GET' && path.endsWith(`/${plural}`) && !query.has('watch');
+}
+
 /** An answer that is not the API server's. */
 export interface OwnAnswer {
   readonly code: number;

@@ -12,7 +12,7 @@ import { recordingLogger } from '../../runtime/controller/fixtures.ts';
 import { deletePod } from '../configwatcher-evictions.ts';
 import { OperatorProcess } from '../configwatcher-process.ts';
 import { events, podDisruptionBudgets, Shop } from '../configwatcher-shop.ts';
-import { type Asked, failure, goesOn, HostileProxy } from '../hostile-proxy.ts';
+import { type Asked, failure, goesOn, HostileProxy, lists } from '../hostile-proxy.ts';
 import { eventually, isGone } from '../support.ts';
 
 const timeout = 180_000;
@@ -139,10 +139,7 @@ describe('a ConfigWatcher', { concurrency: 4 }, () => {
     await shop.startOperator({ kubeConfig: proxy.kubeConfig });
     await shop.watch(atOnce);
     await shop.baselined();
-    proxy.treat = ({ path, query }) => {
-      const isList = path.endsWith(`/namespaces/${namespace}/pods`) && query.get('watch') !== 'true';
-      return isList ? failure(403, 'Forbidden') : undefined;
-    };
+    proxy.treat = (asked) => (lists(asked, 'pods') ? failure(403, 'Forbidden') : undefined);
     await shop.patchConfigMap({ data: { message: 'second' } });
     const { conditions } = await shop.until(
       'the edit is recorded',
@@ -437,20 +434,14 @@ describe('a ConfigWatcher whose Pods are not listed', { concurrency: 2 }, () => 
     [503, 'ServiceUnavailable'],
   ] as const) {
     it(`for an error ${code} tries again, and takes none of them for restarted`, { timeout }, async (t) => {
-      const shop = await Shop.open(t);
       const proxy = await HostileProxy.start(t);
-      await shop.createConfigMap({ message: 'first' });
-      await shop.deploy(2);
-      await shop.startOperator({ kubeConfig: proxy.kubeConfig });
-      await shop.watch(atOnce);
-      const { appliedHash } = await shop.baselined();
-      const isList = ({ path, query }: Asked) =>
-        path.endsWith(`/namespaces/${shop.namespace}/pods`) && query.get('watch') !== 'true';
+      const shop = await Shop.watched(t, 2, { operator: { kubeConfig: proxy.kubeConfig } });
+      const { appliedHash } = await shop.status();
       /** Resolves when several lists have failed. */
       const fail = async (meanwhile: () => Promise<unknown>) => {
         let failed = 0;
         proxy.treat = (asked) => {
-          if (!isList(asked)) return undefined;
+          if (!lists(asked, 'pods')) return undefined;
           failed++;
           return failure(code, reason);
         };
