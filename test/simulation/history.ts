@@ -69,6 +69,8 @@ export interface Replica {
   readonly name: string;
   running: boolean;
   stopped: boolean;
+  /** When it stood still last (SIGSTOP). */
+  stoodStill?: { readonly from: number; readonly to: number };
   startedAt: number;
   /** Milliseconds by which its wall clock is ahead of true time. */
   clockAhead: number;
@@ -272,6 +274,8 @@ export class History {
     this.busyAt = time;
     replica.clockAhead = clockAhead ?? replica.clockAhead;
     replica.stopped = state === 'stopped';
+    if (state === 'stopped') replica.stoodStill = { from: time, to: Number.POSITIVE_INFINITY };
+    if (state === 'continued' && replica.stoodStill) replica.stoodStill = { ...replica.stoodStill, to: time };
     if (state === 'started') {
       replica.startedAt = time;
       replica.seen.clear();

@@ -377,8 +377,8 @@ describe('liveness of At', () => {
     const made = quiet('R2').change('ats', at('a', 0, {}, told), 'MODIFIED', 'replica-0');
     assert.deepEqual(made.calm(blind).broken, []);
   });
-  it('R2 is broken by an Event that blames the operator for what was refused, unless it was late before', () => {
-    const late = (shownAfter: number, askedAfter = second) => {
+  it('R2 is broken by an Event that blames the operator for what was refused, unless it was late itself', () => {
+    const late = (shownAfter: number, askedAfter = second, stillFor = 0) => {
       const { metadata, ...rest } = at('a', 60_000);
       const object = { ...rest, metadata: { ...metadata, namespace: 'shop', uid: 'a-uid' } };
       const made = new HandMade(['R2']).add(started).change('ats', object, 'ADDED', 'alice');
@@ -387,11 +387,14 @@ describe('liveness of At', () => {
       made.add({ type: 'seen', time: made.time, replica: 'replica-0', ...seen });
       const body = JSON.stringify(atPod('a-pod', 'first', 'a'));
       made.pass(askedAfter).request('create', 'pods', 'a-pod', { code: 403, body });
+      made.add({ type: 'replica', time: made.time, replica: 'replica-0', state: 'stopped' }).pass(stillFor);
+      made.add({ type: 'replica', time: made.time, replica: 'replica-0', state: 'continued' });
       const event = JSON.stringify({ reason: 'LaunchedLate', regarding: { uid: 'a-uid' } });
       return made.pass(10 * second).request('create', 'events', 'a.1', { body: event });
     };
     assert.deepEqual(late(second).broken, ['R2 blame for Pod']);
     assert.deepEqual(late(20 * second).broken, []);
     assert.deepEqual(late(second, 20 * second).broken, []);
+    assert.deepEqual(late(second, second, 20 * second).broken, []);
   });
 });

@@ -371,9 +371,12 @@ class Refusals {
    */
   knownTo(replica: string, run: AtRun, { replicas }: History): 'Pod' | 'status' | undefined {
     const { uid = '', generation = 0 } = run.at.metadata;
-    const { startedAt = 0, seen, clockAhead = 0 } = replicas.get(replica) ?? {};
+    const { startedAt = 0, seen, clockAhead = 0, stoodStill } = replicas.get(replica) ?? {};
     // Its clock was set: until it has learned the API server's time it cannot know that the At was due.
     if (Math.abs(clockAhead) > lateAfter) return undefined;
+    // It stood still meanwhile, and does not know when an answer came.
+    const { from = 0, to = 0 } = stoodStill ?? {};
+    if (to - Math.max(from, launchableAt(run)) > lateAfter) return undefined;
     const leadsSince = this.#leader?.replica === replica ? this.#leader.since : startedAt;
     if (leadsSince >= launchableAt(run)) return undefined;
     const isPresent = ({ object: { metadata } }: Seen) => (metadata.generation ?? 0) >= generation;

@@ -37,6 +37,22 @@ export const requests: readonly Regression[] = [
   },
   {
     sentence:
+      'the answer of a refused create comes to a process that stands still: it says itself that it was late (mistake of the promise)',
+    promise: 'R2',
+    plan: {
+      deeds: [at('at-0', { schedule: '2024-01-01T00:00:30Z' })],
+      faults: [
+        { at: 29_000, fault: 'partition', replica: 0, direction: 'out', for: 10_000 },
+        {
+          ...{ at: 29_500, fault: 'refuse', method: 'POST', path: '/pods', code: 403, for: 22_000 },
+          message: 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7',
+        },
+        { at: 31_000, fault: 'sigstop', replica: 0, for: 20_000 },
+      ],
+    },
+  },
+  {
+    sentence:
       'no replica leads and a starting deadline is over: a standby read the At three times a second until one led',
     promise: 'R4',
     plan: {

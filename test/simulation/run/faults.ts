@@ -249,16 +249,8 @@ export class Faults {
       this.#cluster.simulation.schedule(30_000, () => process?.kill());
       return undefined;
     },
-    sigstop: ({ replica }) => {
-      const { process } = this.#replicas.replica(replica);
-      process?.stop();
-      return () => process?.continue();
-    },
-    suspend: ({ replica }) => {
-      const { process } = this.#replicas.replica(replica);
-      process?.suspend();
-      return () => process?.resume();
-    },
+    sigstop: ({ replica }) => this.#replicas.standStill(replica, 'stop'),
+    suspend: ({ replica }) => this.#replicas.standStill(replica, 'suspend'),
     'clock-step': ({ replica, by }) => once(() => this.#replicas.replica(replica).time.stepWall(by)),
     'kill-at-write': (plan) =>
       once(() =>

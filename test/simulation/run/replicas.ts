@@ -99,6 +99,18 @@ export class Replicas {
     this.replica(index).process?.kill();
   }
 
+  /** As SIGSTOP does, or the suspension of its machine. @returns what lets it go on. */
+  standStill(index: number, by: 'stop' | 'suspend'): () => void {
+    const { process } = this.replica(index);
+    if (process === undefined) return () => {};
+    process[by]();
+    this.#tell(process.name, { state: 'stopped' });
+    return () => {
+      process[by === 'stop' ? 'continue' : 'resume']();
+      if (process.end === undefined) this.#tell(process.name, { state: 'continued' });
+    };
+  }
+
   #tell(replica: string, what: Omit<EntryOf<'replica'>, 'type' | 'time' | 'replica'>): void {
     this.#history.add({ type: 'replica', time: this.#cluster.simulation.now, replica, ...what });
   }
