@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startsAt } from './plan/draw-ats.ts';
 import type { Plan } from './plan/plan.ts';
+import { ends } from './regressions/ends.ts';
 import { launches } from './regressions/launches.ts';
 import { leadership } from './regressions/leadership.ts';
 import { minute } from './regressions/parts.ts';
@@ -30,6 +31,7 @@ function planOf(seed: string, plan: Partial<Plan>): Plan {
 
 describe('what simulations have found', () => {
   for (const { sentence, promise, plan } of [
+    ...ends,
     ...launches,
     ...restarts,
     ...tracking,
