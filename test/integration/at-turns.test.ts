@@ -143,6 +143,9 @@ it('a success lets one At more try at once each time, and a refusal halves how m
   }
 });
 
+/** A class that each API server has. */
+const priorityClassName = 'system-cluster-critical';
+
 /** By the beginning of the names of some Ats: why their Pods are refused. */
 const causes: Readonly<
   Record<
@@ -152,6 +155,7 @@ const causes: Readonly<
 > = {
   cpu: { cpu: '100', says: /exceeded quota: quota, requested: requests.cpu=/ },
   memory: { memory: '100Gi', says: /exceeded quota: quota, requested: requests.memory=/ },
+  critical: { spec: { priorityClassName }, says: /exceeded quota: critical, requested: requests.memory=/ },
   security: { spec: { hostNetwork: true }, says: /violates PodSecurity "baseline/ },
   webhook: { says: /webhook "test.webhook.example.com" denied the request/ },
 };
@@ -165,6 +169,7 @@ async function refuseForAllCauses(t: TestContext, rig: AtRig): Promise<() => Pro
   await client.patch(namespaces, { name: namespace }, { type: 'merge', body: { metadata: { labels } } });
   // Not of Pods, so that there is room for those of the others.
   await imposeQuota(rig, { 'requests.cpu': '1', 'requests.memory': '1Gi' });
+  await refuseCritical(rig);
   const denied = { allowed: false, status: { code: 403, message: 'not now' } };
   const webhook = await startWebhook(t, client, namespace, async () => denied, 'pods');
   const conditions = [{ name: 'name', expression: "object.metadata.name.startsWith('webhook')" }];
@@ -173,7 +178,19 @@ async function refuseForAllCauses(t: TestContext, rig: AtRig): Promise<() => Pro
   return () => webhook.remove();
 }
 
-it('Ats of a namespace that refuses them for four causes are tried for each as if there were no other', async (t) => {
+/** By another quota than the rest of the namespace has, for a resource of which that one speaks, too. */
+async function refuseCritical(rig: AtRig): Promise<void> {
+  const scope = { scopeName: 'PriorityClass', operator: 'In', values: [priorityClassName] };
+  const spec = { hard: { 'requests.memory': '0' }, scopeSelector: { matchExpressions: [scope] } };
+  const { client, namespace } = rig;
+  await client.create(resourceQuotas, { metadata: { namespace, name: 'critical' }, spec });
+  const containers = [{ name: 'a', image: 'a', resources: { requests: { cpu: '10m', memory: '1Mi' } } }];
+  const isRefused = async () =>
+    (await objection(rig, { priorityClassName, containers })).includes('exceeded quota: critical');
+  await eventually(isRefused, { message: 'critical Pods are refused by the quota of theirs' });
+}
+
+it('Ats of a namespace that refuses them for five causes are tried for each as if there were no other', async (t) => {
   const rig = await AtRig.create(t);
   const { options, advanceAtRest, advanceUntil } = await timeTravel(t);
   const { client, namespace } = rig;
