@@ -31,9 +31,14 @@ function statusOf(object: KubernetesObject | undefined): ConfigWatcherStatus {
   return (object as ConfigWatcher | undefined)?.status ?? {};
 }
 
-/** A change that was taken back is owed to no Pod that was there before it. */
+/** A change that was taken back is owed to no Pod that was there before it, also where another source has come since. */
 function isApplied(before: ConfigWatcherStatus, after: ConfigWatcherStatus): boolean {
   if (before.pending === undefined || after.pending !== undefined) return false;
+  const owed = (before.sources ?? []).filter(({ pendingHash }) => pendingHash !== undefined);
+  const isBack = owed.every(({ kind, name, hash }) =>
+    after.sources?.some((one) => one.kind === kind && one.name === name && one.hash === hash),
+  );
+  if (owed.length > 0 && isBack) return false;
   return before.pending.hash !== before.appliedHash && after.appliedHash !== before.appliedHash;
 }
 

@@ -197,10 +197,11 @@ describe('S10 and S15, which Pods go and how', () => {
 });
 
 describe('R3, what an edited selector leaves out is told', () => {
+  const source = { kind: 'ConfigMap', name: 'config', hash: 'v1:one' };
   const broken = (status: object, ...selectors: object[]) => {
     const made = watched('R3').change('pods', webPod('left', { app: 'web', track: 'old' }));
     made.change('pods', webPod('other', { app: 'db' }));
-    const pending = pendingAt(600_000);
+    const pending = { ...pendingAt(600_000), sources: [{ ...source, pendingHash: 'v1:two' }] };
     made.change('configwatchers', watcher('w', pending), 'MODIFIED', 'replica-0').pass(second);
     let edited = watcher('w', pending);
     for (const [index, podSelector] of selectors.entries()) {
@@ -230,6 +231,11 @@ describe('R3, what an edited selector leaves out is told', () => {
   it('is kept where nothing is left out, and where the change was taken back', () => {
     assert.deepEqual(broken(said('UpToDate', 0), { app: 'web' }), []);
     assert.deepEqual(broken({ ...said('UpToDate', 0), appliedHash: 'v1:one' }), []);
+    const narrow = { app: 'web', track: 'new' };
+    const more = { ...source, name: 'more' };
+    const saidOf = (hash: string) => ({ ...said('UpToDate', 0), sources: [{ ...source, hash }, more] });
+    assert.deepEqual(broken(saidOf('v1:one'), narrow), []);
+    assert.deepEqual(broken(saidOf('v1:two'), narrow), ['R3 left out']);
   });
 });
 

@@ -466,4 +466,20 @@ export const restarts: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'a change was taken back and a source had come by the time an operator looked: Pods that the selector had left out ran the content of now (mistake of the promise)',
+    promise: 'R3',
+    plan: {
+      deeds: [
+        ...app({}),
+        editWatcher(20_000, { sources: [{ kind: 'ConfigMap', name: 'more' }] }),
+        edit(22_000, { message: 'two' }),
+        select(24_000, { app: 'other' }),
+        edit(27_000, { message: 'one' }),
+        configMap('more', { message: 'one' }, 28_000),
+      ],
+      faults: [{ at: 26_000, fault: 'kill', replica: 0, for: 4000 }],
+    },
+  },
 ];
