@@ -20,6 +20,8 @@ export interface RunPod {
   readonly createdAt: number;
   /** The last state of it. */
   pod: Pod;
+  /** When it was asked to go. */
+  deletedAt: number | undefined;
   goneAt: number | undefined;
   /** When its phase became Succeeded or Failed. */
   endedAt: number | undefined;
@@ -110,6 +112,7 @@ export class Runs {
       return;
     }
     known.pod = pod;
+    if (pod.metadata.deletionTimestamp !== undefined) known.deletedAt ??= time;
     if (change === 'DELETED') known.goneAt = time;
     const phase = pod.status?.phase;
     if (known.endedAt === undefined && (phase === 'Succeeded' || phase === 'Failed')) known.endedAt = time;
@@ -139,7 +142,7 @@ export class Runs {
         pod,
         createdBy: by,
       },
-      ...{ goneAt: undefined, endedAt: undefined, starts: [], ends: [] },
+      ...{ deletedAt: undefined, goneAt: undefined, endedAt: undefined, starts: [], ends: [] },
       ...{ shownExits: new Set<number>(), succeededAt: undefined, stop: undefined },
     };
     run?.pods.push(made);

@@ -2,7 +2,13 @@
 import type { NamedPromise } from '../history.ts';
 import { appliedRunsEverywhere } from './applied.ts';
 import { askedIsGiven } from './asked.ts';
-import { absenceIsProven, phasesNeverGoBack, resultsAreTrue, statusIsValid } from './at-status.ts';
+import {
+  absenceIsProven,
+  deletedRunsAreLost,
+  phasesNeverGoBack,
+  resultsAreTrue,
+  statusIsValid,
+} from './at-status.ts';
 import { limitsAreKept, limitsEnd } from './ends.ts';
 import { exactlyOnce, nothingIsHeld } from './exactly-once.ts';
 import { editsComeTooLate, neverEarly, notForDeletedOrSuspended, onePodPerAttempt } from './launches.ts';
@@ -68,6 +74,7 @@ export const allPromises: readonly NamedPromise[] = [
   notTooSoon,
   requestsAreBounded,
   absenceIsProven,
+  deletedRunsAreLost,
   statusIsValid,
   processesGoOn,
   dueIsLaunched,

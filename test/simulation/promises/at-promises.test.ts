@@ -266,6 +266,34 @@ describe('R1, results are true', () => {
     made.change('pods', atPod('a-pod', 'again', 'a'), 'ADDED', 'replica-1');
     assert.deepEqual(made.broken, []);
   });
+  it('is broken by a run that counts as failed by itself and whose Pod was deleted before it ended', () => {
+    const endedWhen = (when: 'before' | 'after', isWrong = false) => {
+      const made = launched('R1').change(
+        'ats',
+        at('a', 0, {}, { phase: 'RUNNING', podUID: 'first' }),
+        'MODIFIED',
+        'replica-0',
+      );
+      const ends = () => {
+        const of = { namespace: 'shop', pod: 'a-pod', podUid: 'first', container: 'main' };
+        made.add({ type: 'container-end', time: made.time, exitCode: 3, ...of });
+      };
+      if (isWrong) {
+        const fault = { id: 1, kind: 'node-clock', state: 'begins', replica: undefined, text: '' } as const;
+        made.add({ type: 'fault', time: made.time, ...fault });
+      }
+      if (when === 'before') ends();
+      const { metadata, ...rest } = atPod('a-pod', 'first', 'a', failed);
+      const going = { ...rest, metadata: { ...metadata, deletionTimestamp: '2024-01-01T00:00:30Z' } };
+      made.pass(second).change('pods', going, 'MODIFIED', 'alice').pass(second);
+      if (when === 'after') ends();
+      const done = { phase: 'DONE', outcome: 'Failed', reason: 'CommandFailed', podUID: 'first' };
+      return made.change('ats', at('a', 0, {}, done), 'MODIFIED', 'replica-0').broken;
+    };
+    assert.deepEqual(endedWhen('after'), ['R1 deleted']);
+    assert.deepEqual(endedWhen('before'), []);
+    assert.deepEqual(endedWhen('after', true), []);
+  });
 });
 
 describe('R5, absence is proven', () => {

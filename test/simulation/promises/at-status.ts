@@ -3,7 +3,7 @@ import type { At, AtStatus } from '../../../src/api/at.generated.ts';
 import { controllerOf, type Pod } from '../../../src/kubernetes/objects.ts';
 import { type ChangeEntry, jsonOf } from '../entry.ts';
 import { type Finding, type Found, type History, kept, type NamedPromise } from '../history.ts';
-import { type AtRun, hasSucceeded, isGated, type RunPod } from '../runs.ts';
+import { type AtRun, hasSucceeded, isGated, mainContainerOf, type RunPod } from '../runs.ts';
 import { waitOf } from './basis.ts';
 import { isHeld } from './exactly-once.ts';
 import { isInWindow } from './launches.ts';
@@ -76,6 +76,28 @@ export const resultsAreTrue: NamedPromise = {
       );
     },
   }),
+};
+
+export const deletedRunsAreLost: NamedPromise = {
+  name: 'R1',
+  sentence: 'a run whose command ended because its Pod was deleted does not count as failed by itself',
+  start(history) {
+    /** Whether a node has had a wrong clock: what it says of an end may be of any time. */
+    let wasWrong = false;
+    return {
+      fault({ kind }) {
+        wasWrong ||= kind === 'node-clock';
+        return undefined;
+      },
+      change(entry) {
+        const write = statusWriteOf(history, entry);
+        if (wasWrong || write?.after.reason !== 'CommandFailed' || write.before.phase === 'DONE') {
+          return undefined;
+        }
+        return write.run.forgedAt === undefined ? (deniedDeletion(write) ?? kept) : undefined;
+      },
+    };
+  },
 };
 
 /** What a fault answers instead of the API server. */
@@ -172,6 +194,20 @@ function deniedEviction(history: History, { at, before, after, by }: StatusWrite
   return denied === undefined
     ? undefined
     : { text: `${denied.podName} of ${at.metadata.name} was evicted and is called lost`, clue: 'evicted' };
+}
+
+/** A run counts as failed by itself, and its command ended because its Pod was deleted. */
+function deniedDeletion({ at, after, run }: StatusWrite): Finding | undefined {
+  const pod = run.pods.find(({ uid }) => uid === after.podUID);
+  if (pod?.deletedAt === undefined || pod.stop !== undefined) return undefined;
+  const main = mainContainerOf(pod.pod);
+  const end = pod.ends.findLast(({ container }) => container === main);
+  return end !== undefined && end.time > pod.deletedAt
+    ? {
+        text: `${at.metadata.name} is said to have failed, and ${pod.name} was deleted before`,
+        clue: 'deleted',
+      }
+    : undefined;
 }
 
 function isTargeted({ status }: Pod): boolean {

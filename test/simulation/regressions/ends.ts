@@ -30,4 +30,16 @@ export const ends: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'a Pod was deleted in mid-run and its sidecar ended last: by the date of the last DELETE its command had failed long before, and it was not repeated',
+    promise: 'R1',
+    plan: {
+      duration: 3 * minute,
+      deeds: [
+        at('at-0', { ...spec, command: 'job --for=100000 --on-term=2' }),
+        { at: 41_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'delete' },
+      ],
+    },
+  },
 ];
