@@ -371,9 +371,10 @@ function recordStatus(
   if (pending === undefined && isApplied) settle(run, time);
   const cutoff = Date.parse(pending?.cutoff ?? '') || 0;
   // An edit of the spec raises the cutoff, too: for the Pods that it may add.
-  const isRaised =
-    pending !== undefined && (old === undefined || before?.lastChangeTime !== after?.lastChangeTime);
-  if (!isRaised) return;
+  if (pending === undefined) return;
+  // What two replicas know of the server's time differs, and may be the same millisecond for two changes.
+  const isOther = old?.hash !== pending.hash && old?.since !== pending.since;
+  if (old !== undefined && before?.lastChangeTime === after?.lastChangeTime && !isOther) return;
   run.raises.push({ time, hash: pending.hash ?? '', cutoff });
   run.raiseCount += 1;
   if (run.raiseCount > run.changeCount && run.rekeyedAt !== undefined) {
