@@ -179,4 +179,27 @@ describe('R3, a content that breaks Pods', () => {
       made.change('pods', podOf('one', 2, 'ready', edited + 9 * second)).pass(second);
     assert.equal(isBrokenAfter(works), false);
   });
+
+  it('is kept after an edit of the selector that leaves that owner out, and broken where it matches some of its Pods', () => {
+    const select = (name: string) => (made: HandMade) => {
+      for (const index of [0, 1]) {
+        const { metadata, ...rest } = podOf(name, index, 'ready');
+        const labels = { app: 'web', part: 'mine' };
+        made.change('pods', { ...rest, metadata: { ...metadata, labels } }, 'MODIFIED');
+      }
+      for (const [writer, status] of [
+        ['alice', told],
+        ['replica-0', restarting],
+      ] as const) {
+        const edit = watcher('w', status, { podSelector: { app: 'web', part: 'mine' } });
+        const object = { ...edit, metadata: { ...edit.metadata, generation: 2 } };
+        made.change('configwatchers', object, 'MODIFIED', writer).pass(second);
+      }
+    };
+    assert.equal(isBrokenAfter(select('two')), false);
+    const both = (made: HandMade) => {
+      for (const name of ['one', 'two']) select(name)(made);
+    };
+    assert.equal(isBrokenAfter(both), true);
+  });
 });

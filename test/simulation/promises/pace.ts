@@ -371,13 +371,13 @@ export function worksIn(
 }
 
 /**
- * New Pods work, or nothing is left of the owners that show what the content breaks.
+ * New Pods work, or nothing is left of the owners that show what the content breaks, or that the selector still matches.
  *
  * @param deleted when an owner was deleted, by its name: the next one of that name shows nothing yet.
  */
 function isLifted(
   history: History,
-  namespace: string,
+  { metadata: { namespace = '' }, spec }: ConfigWatcher,
   verdict: Verdict,
   deleted: ReadonlyMap<string, number>,
 ): boolean {
@@ -385,10 +385,15 @@ function isLifted(
   const kinds = ['deployments', 'replicasets', ...Object.values(plurals)];
   const isThere = (owner: string) => {
     const until = deleted.get(owner);
-    const isOwn = ({ metadata: { name, creationTimestamp = '' } }: Pod) =>
-      name.startsWith(`${owner}-`) && (until === undefined || Date.parse(creationTimestamp) <= until);
+    const isOwn = (pod: Pod) => {
+      const { name, creationTimestamp = '' } = pod.metadata;
+      const isOf = ownerOf(history, pod)?.metadata.name ?? owner;
+      const isBefore = until === undefined || Date.parse(creationTimestamp) <= until;
+      return name.startsWith(`${owner}-`) && isOf === owner && isBefore;
+    };
     const isKnown = kinds.some((plural) => history.objects.get(plural, namespace, owner) !== undefined);
-    return (until === undefined && isKnown) || pods.some(isOwn);
+    const own = pods.filter(isOwn);
+    return own.length === 0 ? until === undefined && isKnown : own.some((pod) => selects(spec, pod));
   };
   return pods.some((pod) => worksIn(history, pod, verdict)) || ![...verdict.owners].some(isThere);
 }
@@ -428,7 +433,7 @@ export const brokenContentStops: NamedPromise = {
         const begun = evicts(history, request) ?? rollsOut(history, request);
         const verdict = begun && verdicts.get(begun.run.uid);
         if (begun === undefined || verdict === undefined) return undefined;
-        if (isLifted(history, begun.pod.metadata.namespace ?? '', verdict, deleted)) return undefined;
+        if (isLifted(history, begun.run.watcher, verdict, deleted)) return undefined;
         // Another one may not have been shown it.
         if (request.replica !== verdict.writer && !isCalm(history)) return undefined;
         const text = `${begun.pod.metadata.name} was taken away for a content that breaks Pods`;

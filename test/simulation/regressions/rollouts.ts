@@ -180,4 +180,19 @@ export const rollouts: readonly Regression[] = [
       ],
     },
   },
+  {
+    sentence:
+      'the selector was edited so that it leaves out the owner whose Pods a content breaks: the next one tried it (mistake of the promise)',
+    promise: 'R3',
+    plan: {
+      ...{ duration: 3 * minute },
+      deeds: [
+        owner('statefulsets', 'first', 'app'),
+        owner('deployments', 'second', 'app', { replicas: 3 }),
+        ...evictedWith({ progressDeadlineSeconds: 10 }),
+        edit(40_000, { message: 'a-bad-one' }),
+        editWatcher(110_000, { podSelector: { app: 'app', part: 'second' } }),
+      ],
+    },
+  },
 ];
