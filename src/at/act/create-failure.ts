@@ -130,7 +130,8 @@ export class CreateFailures {
       return undefined;
     }
     const failure = { reason: atReason.createFailed, message: error.message };
-    return { waitMs: Math.max(maxDelayMs, error.retryAfter ?? 0), failure, since };
+    // It waits also where the status that tells this meets a conflict, or comes back as an event.
+    return this.#refusedAlone(at, failure, Math.max(maxDelayMs, error.retryAfter ?? 0));
   }
 
   /** The author of the At may not create Pods, or it is not known whether: nothing was sent. */

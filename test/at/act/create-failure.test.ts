@@ -31,7 +31,7 @@ describe('a create that is turned away', () => {
     const failures = new CreateFailures({ clock, memory, turns: new LaunchTurns(clock) });
     const fail = (error: Error, sentAt = clock.monotonic()) =>
       failures.failed(at, error, created(at), sentAt, silentLogger);
-    return { clock, memory, fail };
+    return { clock, memory, failures, fail };
   };
 
   for (const error of [apiError(429, 'TooManyRequests'), apiError(401, 'Unauthorized')]) {
@@ -54,6 +54,21 @@ describe('a create that is turned away', () => {
     clock.advance(4500);
     const failure = { reason: 'CreateFailed', message: busy.message };
     assert.deepEqual(fail(busy, sentAt)?.failure, failure);
+  });
+
+  it('is not tried again for ten seconds once it is told, unless the At is edited', () => {
+    const { clock, failures, fail } = world();
+    const busy = apiError(429, 'TooManyRequests');
+    assert.deepEqual([fail(busy), failures.wait(at)], [undefined, undefined]);
+    clock.advance(2000);
+    const { failure } = fail(busy) ?? {};
+    clock.advance(9000);
+    const { waitMs, failure: known } = failures.wait(at) ?? {};
+    assert.deepEqual([waitMs, known], [1000, failure]);
+    const edited = { ...at, metadata: { ...at.metadata, generation: 2 } };
+    assert.equal(failures.wait(edited), undefined);
+    clock.advance(1000);
+    assert.equal(failures.wait(at), undefined);
   });
 
   it('is told as CreateFailed from the page of a proxy, which has not looked at the Pod', () => {

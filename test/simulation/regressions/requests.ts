@@ -1,6 +1,6 @@
 /** Requests: what simulations have found about requests that had no bound, or failed. */
 import { byDeveloper, grant, revoke } from '../plan/draw-authors.ts';
-import type { FaultPlan } from '../plan/plan.ts';
+import type { Deed, FaultPlan } from '../plan/plan.ts';
 import {
   annotatedApp,
   at,
@@ -18,6 +18,12 @@ const webhookDown = {
   message: 'failed calling webhook',
 } satisfies FaultPlan;
 
+/** An edit of an At that changes nothing of its spec. */
+function touch(name: string, when: number): Deed {
+  const body = { metadata: { labels: { touched: 'true' } } };
+  return { at: when, do: 'patch', resource: 'ats', name, body };
+}
+
 export const requests: readonly Regression[] = [
   {
     sentence:
@@ -34,6 +40,25 @@ export const requests: readonly Regression[] = [
       'a create without an answer, and then a stranger has the name: read four times a second for ever',
     promise: 'R4',
     plan: { deeds: [at('at-0', {}, 10_001), pod('at-0-pod', 10_002)], faults: [webhookDown] },
+  },
+  {
+    sentence:
+      'creates were turned away by a busy API server, and each status that told of it met a conflict, as the watch cache lagged: each At was tried every second',
+    promise: 'R4',
+    plan: {
+      duration: 2 * minute,
+      deeds: ['a', 'b', 'c', 'd', 'e', 'f'].flatMap((name) => [
+        at(name, { schedule: '2024-01-01T00:00:30Z' }),
+        touch(name, 29_500),
+      ]),
+      faults: [
+        {
+          ...{ at: 20_000, fault: 'refuse', method: 'POST', path: '/pods', code: 429, for: 60_000 },
+          message: 'overloaded',
+        },
+        { at: 29_000, fault: 'slow-cache', server: 0, lag: 60_000, for: 60_000 },
+      ],
+    },
   },
   {
     sentence:
@@ -71,13 +96,7 @@ export const requests: readonly Regression[] = [
     plan: {
       deeds: ['a', 'b', 'c', 'd', 'e'].flatMap((name) => [
         at(name, { schedule: '2024-01-01T00:00:30Z' }),
-        {
-          at: 36_000,
-          do: 'patch',
-          resource: 'ats',
-          name,
-          body: { metadata: { labels: { touched: 'true' } } },
-        },
+        touch(name, 36_000),
       ]),
       faults: [
         {
