@@ -30,15 +30,34 @@ export interface SpawnOptions {
 /** Starts the operator against the cluster of `kubeconfig`, its health server on a free port. */
 export function spawnOperator(
   kubeconfig: string,
-  options: SpawnOptions = {},
+  { nodeFlags = [], ...options }: SpawnOptions = {},
 ): ChildProcessWithoutNullStreams {
-  const { flags = [], nodeFlags = [], env = {} } = options;
+  const command = [process.execPath, ...nodeFlags, '--import', endWithParent];
+  return spawnProgram(kubeconfig, command, options);
+}
+
+/**
+ * The same with nothing loaded beside the operator, as the image has it: that takes 2 MB less. The kernel ends it with its
+ * parent (Linux).
+ */
+export function spawnAsInTheImage(
+  kubeconfig: string,
+  { nodeFlags = [], ...options }: SpawnOptions,
+): ChildProcessWithoutNullStreams {
+  const command = ['setpriv', '--pdeathsig', 'KILL', '--', process.execPath, ...nodeFlags];
+  return spawnProgram(kubeconfig, command, options);
+}
+
+function spawnProgram(
+  kubeconfig: string,
+  [file = '', ...args]: readonly string[],
+  { flags = [], env = {} }: SpawnOptions,
+): ChildProcessWithoutNullStreams {
   const servers = ['--health-probe-bind-address=127.0.0.1:0', '--metrics-bind-address=0'];
-  return spawn(
-    process.execPath,
-    [...nodeFlags, '--import', endWithParent, 'dist/atwatch.js', ...servers, ...flags],
-    { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...env, KUBECONFIG: kubeconfig } },
-  );
+  return spawn(file, [...args, 'dist/atwatch.js', ...servers, ...flags], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, ...env, KUBECONFIG: kubeconfig },
+  });
 }
 
 /**

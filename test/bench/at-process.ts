@@ -3,7 +3,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface, type Interface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type SpawnOptions, spawnOperator } from '../../hack/operator-process.ts';
+import { type SpawnOptions, spawnAsInTheImage } from '../../hack/operator-process.ts';
 import { asInTheImage } from './image.ts';
 import { cpuOf, memoryOf } from './process-usage.ts';
 
@@ -22,7 +22,7 @@ export class MeasuredOperator {
   /** @param options of the process, besides those of the image. */
   constructor(kubeconfig: string, options: Pick<SpawnOptions, 'flags' | 'env'> = {}) {
     const env = { ...asInTheImage.env, ...options.env };
-    this.#process = spawnOperator(kubeconfig, { ...asInTheImage, ...options, env });
+    this.#process = spawnAsInTheImage(kubeconfig, { ...asInTheImage, ...options, env });
     this.#process.stderr.pipe(process.stderr);
     const lines = createInterface({ input: this.#process.stdout });
     this.ready = this.#waitUntil(lines, 'ready');
