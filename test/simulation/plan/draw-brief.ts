@@ -29,6 +29,7 @@ export function drawBrief(seed: string): Plan {
 function briefOf(random: Random): Brief {
   if (random.fork('broken content').chance(0.06)) return drawBroken(random);
   if (random.fork('abandoned').chance(0.06)) return drawAbandoned(random);
+  if (random.fork('taken back').chance(0.06)) return drawTakenBack(random);
   return random.chance(0.06) ? drawLine(random) : drawMeeting(random);
 }
 
@@ -88,6 +89,22 @@ function drawAbandoned(random: Random): Brief {
       edit(crowdFrom, { message: 'two' }),
       patch(when, narrow),
       patch(again, { configMap: 'app', podSelectorExpressions: null }),
+    ],
+    faults: [],
+    count: random.integer(3),
+  };
+}
+
+/** An edit is taken back before it is applied, or as it is, and a Pod was made in between. */
+function drawTakenBack(random: Random): Brief {
+  const what = random.pick(['delete', 'force-delete', 'evict'] as const);
+  const when = crowdFrom + random.integer(1500);
+  return {
+    deeds: [
+      ...app({ debounce: { quiet: random.pick(['2s', '10s']) } }),
+      edit(crowdFrom, { message: 'two' }),
+      { at: when, do: 'pod', label: ['app', 'app'], index: 0, what },
+      edit(when + 2500 + random.integer(6000), { message: 'one' }),
     ],
     faults: [],
     count: random.integer(3),
