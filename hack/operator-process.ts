@@ -3,6 +3,7 @@ import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'n
 import { createWriteStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
+import { endingWithParent } from '../local-cluster/death-with-parent.ts';
 
 export interface OperatorProcess {
   readonly process: ChildProcess;
@@ -37,15 +38,15 @@ export function spawnOperator(
 }
 
 /**
- * The same with nothing loaded beside the operator, as the image has it: that takes 2 MB less. The kernel ends it with its
- * parent (Linux).
+ * The same with nothing loaded beside the operator, as the image has it: that takes 2 MB less. It ends with its parent on
+ * Linux alone.
  */
 export function spawnAsInTheImage(
   kubeconfig: string,
   { nodeFlags = [], ...options }: SpawnOptions,
 ): ChildProcessWithoutNullStreams {
-  const command = ['setpriv', '--pdeathsig', 'KILL', '--', process.execPath, ...nodeFlags];
-  return spawnProgram(kubeconfig, command, options);
+  const command = [process.execPath, ...nodeFlags];
+  return spawnProgram(kubeconfig, endingWithParent('KILL', command) ?? command, options);
 }
 
 function spawnProgram(

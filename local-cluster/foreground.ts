@@ -1,21 +1,18 @@
 /**
  * Foreground: a command that has our terminal, and the signals that ask us to end.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { ClusterError } from './cluster-error.ts';
+import { endingWithParent } from './death-with-parent.ts';
 
 /** How long a command may take to end after it was told to, in milliseconds. */
 const patience = 20_000;
 
 /** The command shares our terminal; where possible it is told to end when we are killed. */
-export function startCommand(
-  [program = '', ...args]: readonly string[],
-  env: NodeJS.ProcessEnv,
-): ChildProcess {
-  const guard = spawnSync('setpriv', ['--pdeathsig', 'TERM', 'true']).status === 0;
-  const [file = program, ...prefix] = guard ? ['setpriv', '--pdeathsig', 'TERM', '--', program] : [];
-  return spawn(file, [...prefix, ...args], { env, stdio: 'inherit' });
+export function startCommand(command: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
+  const [program = '', ...args] = endingWithParent('TERM', command) ?? command;
+  return spawn(program, args, { env, stdio: 'inherit' });
 }
 
 /**

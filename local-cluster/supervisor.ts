@@ -6,10 +6,11 @@
  * afterwards, so no program is asked to stop politely. A supervisor that is killed takes its children along where the
  * program setpriv can arrange that (Linux).
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { appendFileSync, closeSync, openSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { endingWithParent } from './death-with-parent.ts';
 import { type ComponentSpec, type FromSupervisor, stopSocket, type ToSupervisor } from './messages.ts';
 
 const directory = process.argv[2];
@@ -18,7 +19,6 @@ if (directory === undefined || process.send === undefined) {
 }
 
 const children = new Map<string, ChildProcess>();
-const deathWithParent = spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true']).status === 0;
 /** In milliseconds: long enough for a port to become free, and not to fill the log. */
 const restartDelay = 1000;
 let detached = false;
@@ -30,17 +30,16 @@ function start(component: ComponentSpec): void {
   }
   const { name, command, args, cwd, env } = component;
   const log = openSync(join(directory as string, 'logs', `${name}.log`), 'a');
-  const [program = command, ...prefix] = deathWithParent
-    ? ['setpriv', '--pdeathsig', 'KILL', '--', command]
-    : [];
-  const child = spawn(program, [...prefix, ...args], {
+  const guarded = endingWithParent('KILL', [command, ...args]);
+  const [program = command, ...rest] = guarded ?? [command, ...args];
+  const child = spawn(program, rest, {
     cwd: cwd ?? directory,
     env: { ...process.env, ...env },
     stdio: ['ignore', log, log],
   });
   closeSync(log);
   children.set(name, child);
-  if (!deathWithParent) {
+  if (guarded === undefined) {
     // For the janitor, if we are killed.
     appendFileSync(join(directory as string, 'children'), `${child.pid ?? ''}\n`);
   }

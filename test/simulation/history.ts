@@ -68,8 +68,7 @@ export interface Seen {
 export interface Replica {
   readonly name: string;
   running: boolean;
-  stopped: boolean;
-  /** When it stood still last (SIGSTOP). */
+  /** When it stood still last, stopped or suspended: to infinity while it does. */
   stoodStill?: { readonly from: number; readonly to: number };
   startedAt: number;
   /** Milliseconds by which its wall clock is ahead of true time. */
@@ -247,7 +246,7 @@ export class History {
   replica(name: string): Replica {
     let replica = this.replicas.get(name);
     if (replica === undefined) {
-      replica = { name, running: true, stopped: false, startedAt: 0, clockAhead: 0, seen: new Map() };
+      replica = { name, running: true, startedAt: 0, clockAhead: 0, seen: new Map() };
       this.replicas.set(name, replica);
     }
     return replica;
@@ -273,7 +272,6 @@ export class History {
     this.faultedAt = time;
     this.busyAt = time;
     replica.clockAhead = clockAhead ?? replica.clockAhead;
-    replica.stopped = state === 'stopped';
     if (state === 'stopped') replica.stoodStill = { from: time, to: Number.POSITIVE_INFINITY };
     if (state === 'continued' && replica.stoodStill) replica.stoodStill = { ...replica.stoodStill, to: time };
     if (state === 'started') {

@@ -368,14 +368,15 @@ function recordStatus(
     run.settledContent = run.content;
   }
   const isApplied = old !== undefined || before?.appliedHash !== after?.appliedHash;
-  if (pending === undefined && isApplied) settle(run, time);
-  const cutoff = Date.parse(pending?.cutoff ?? '') || 0;
-  // An edit of the spec raises the cutoff, too: for the Pods that it may add.
-  if (pending === undefined) return;
+  if (pending === undefined) {
+    if (isApplied) settle(run, time);
+    return;
+  }
   // What two replicas know of the server's time differs, and may be the same millisecond for two changes.
   const isOther = old?.hash !== pending.hash && old?.since !== pending.since;
   if (old !== undefined && before?.lastChangeTime === after?.lastChangeTime && !isOther) return;
-  run.raises.push({ time, hash: pending.hash ?? '', cutoff });
+  // An edit of the spec raises the cutoff, too: for the Pods that it may add.
+  run.raises.push({ time, hash: pending.hash ?? '', cutoff: Date.parse(pending.cutoff ?? '') || 0 });
   run.raiseCount += 1;
   if (run.raiseCount > run.changeCount && run.rekeyedAt !== undefined) {
     run.changeCount += 1;

@@ -3,7 +3,7 @@
  * to such a meeting of two or three faults once in a thousand runs; of these a dozen take a second.
  */
 import { Random } from '../../../src/testing/random.ts';
-import { app, at, budget, edit, owner } from '../regressions/parts.ts';
+import { app, at, budget, edit, fullQuota, owner } from '../regressions/parts.ts';
 import { namespace } from './draw-ats.ts';
 import type { Deed, FaultPlan, Plan } from './plan.ts';
 
@@ -115,8 +115,6 @@ function drawTakenBack(random: Random): Brief {
 function drawLine(random: Random): Brief {
   const names = Array.from({ length: 14 }, (_, index) => `at-${index}`);
   const length = 20_000 + random.integer(50_000);
-  const message = 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7';
-  const quota = { method: 'POST', path: '/pods', code: 403, message } as const;
   const later = { schedule: '2024-01-01T05:00:00Z' };
   const leave = (name: string): Deed => {
     const when = dueAt + 5000 + random.integer(length);
@@ -128,7 +126,7 @@ function drawLine(random: Random): Brief {
       ...names.map((name) => at(name, { schedule, command: 'job --for=400000' })),
       ...names.slice(3).map(leave),
     ],
-    faults: [{ at: dueAt - 1000, fault: 'refuse', ...quota, for: length }],
+    faults: [fullQuota(dueAt - 1000, length)],
     count: random.integer(2),
   };
 }

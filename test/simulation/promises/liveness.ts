@@ -22,13 +22,18 @@ export const blindFor = 210_000;
 
 /** Whether some replica has been able to work for so long, in milliseconds. */
 export function hasWorked(history: History, forMs: number): boolean {
-  const since = history.time - forMs;
+  return hasWorkedSince(history, history.time - forMs);
+}
+
+/** The same since then. */
+export function hasWorkedSince(history: History, since: number): boolean {
   return (
     history.faults.size === 0 &&
     history.faultedAt <= since &&
     history.time - history.blindedAt > blindFor &&
     [...history.replicas.values()].some(
-      ({ running, stopped, startedAt }) => running && !stopped && startedAt <= since,
+      ({ running, stoodStill, startedAt }) =>
+        running && stoodStill?.to !== Number.POSITIVE_INFINITY && startedAt <= since,
     )
   );
 }

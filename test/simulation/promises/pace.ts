@@ -387,9 +387,10 @@ function isLifted(
     const until = deleted.get(owner);
     const isOwn = (pod: Pod) => {
       const { name, creationTimestamp = '' } = pod.metadata;
-      const isOf = ownerOf(history, pod)?.metadata.name ?? owner;
-      const isBefore = until === undefined || Date.parse(creationTimestamp) <= until;
-      return name.startsWith(`${owner}-`) && isOf === owner && isBefore;
+      if (!name.startsWith(`${owner}-`)) return false;
+      // The Pods of another owner may begin like this one's.
+      const known = ownerOf(history, pod)?.metadata.name ?? owner;
+      return known === owner && (until === undefined || Date.parse(creationTimestamp) <= until);
     };
     const isKnown = kinds.some((plural) => history.objects.get(plural, namespace, owner) !== undefined);
     const own = pods.filter(isOwn);

@@ -11,8 +11,8 @@ import { type AtRun, type RunPod, uidLabel } from '../runs.ts';
 import type { WatcherRun } from '../watchers.ts';
 import {
   accepted,
-  blindFor,
   durationOf,
+  hasWorkedSince,
   isHeldBySpec,
   isRefusedPod,
   isTold,
@@ -31,14 +31,8 @@ const restartWithin = 2000;
 /** By how many milliseconds a wrong clock may seem right: a `Date` has whole seconds, and answers take their time. */
 const provable = 1100;
 
-function isUndisturbed({ faults, faultedAt, blindedAt, replicas, time }: History, since: number): boolean {
-  const from = since - undisturbedFor;
-  return (
-    faults.size === 0 &&
-    faultedAt <= from &&
-    time - blindedAt > blindFor &&
-    [...replicas.values()].some(({ running, stopped, startedAt }) => running && !stopped && startedAt <= from)
-  );
+function isUndisturbed(history: History, since: number): boolean {
+  return hasWorkedSince(history, since - undisturbedFor);
 }
 
 /** Ms that the slowest right answer to the question for the time may be away from it. */

@@ -1,5 +1,5 @@
 /** Ends: what simulations have found about how a run is said to have ended. */
-import { at, minute, type Regression } from './parts.ts';
+import { at, minute, podMeets, type Regression } from './parts.ts';
 
 /** Of a command that is not started again, beside a native sidecar that takes 25 s to end. */
 const spec = {
@@ -24,10 +24,7 @@ export const ends: readonly Regression[] = [
     promise: 'R1',
     plan: {
       duration: 3 * minute,
-      deeds: [
-        at('at-0', { ...spec, command: 'job --for=1000 --exit=3' }),
-        { at: 41_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'evict' },
-      ],
+      deeds: [at('at-0', { ...spec, command: 'job --for=1000 --exit=3' }), podMeets(41_000, 'evict')],
     },
   },
   {
@@ -36,10 +33,7 @@ export const ends: readonly Regression[] = [
     promise: 'R1',
     plan: {
       duration: 3 * minute,
-      deeds: [
-        at('at-0', { ...spec, command: 'job --for=100000 --on-term=2' }),
-        { at: 41_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'delete' },
-      ],
+      deeds: [at('at-0', { ...spec, command: 'job --for=100000 --on-term=2' }), podMeets(41_000, 'delete')],
     },
   },
 ];

@@ -1,6 +1,6 @@
 /** Launches: what simulations have found about the Pods of Ats, and what is told of them. */
 import type { Deed, Plan } from '../plan/plan.ts';
-import { at, minute, pod, podMeets, type Regression } from './parts.ts';
+import { at, fullQuota, minute, pod, podMeets, type Regression } from './parts.ts';
 
 /** Two active replicas launch an At, and may not write that for half a minute. */
 const unrecordedLaunch: Partial<Plan> = {
@@ -95,12 +95,7 @@ export const launches: readonly Regression[] = [
         { at: 270_431, do: 'patch', resource: 'ats', name: 'at-20', body: { spec: { suspend: false } } },
         at('at-42', { launchGuarantee: 'ExactlyOnce', disruptionPolicy: 'Retry' }, 282_390),
       ],
-      faults: [
-        {
-          ...{ at: 258_329, fault: 'refuse', method: 'POST', path: '/pods', code: 403, for: 41_671 },
-          message: 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7',
-        },
-      ],
+      faults: [fullQuota(258_329, 41_671)],
     },
   },
   {
@@ -130,7 +125,7 @@ export const launches: readonly Regression[] = [
       duration: 3 * minute,
       deeds: [
         at('at-0', { disruptionPolicy: 'Retry', command: 'job --for=100000' }),
-        { at: 30_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'evict' },
+        podMeets(30_000, 'evict'),
       ],
     },
   },
@@ -186,7 +181,7 @@ export const launches: readonly Regression[] = [
           { schedule: '2024-01-01T00:00:30Z', command: 'job --for=2000', disruptionPolicy: 'Retry' },
           29_900,
         ),
-        { at: 35_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'force-delete' },
+        podMeets(35_000, 'force-delete'),
       ],
       faults: [
         { at: 10_000, fault: 'kill', replica: 1, for: 1000 },
@@ -206,7 +201,7 @@ export const launches: readonly Regression[] = [
           command: 'job --for=60000 --on-term=1',
           disruptionPolicy: 'Retry',
         }),
-        { at: 35_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'delete' },
+        podMeets(35_000, 'delete'),
       ],
       faults: [
         { at: 24_000, fault: 'kill', replica: 0, for: 1000 },
@@ -244,7 +239,7 @@ export const launches: readonly Regression[] = [
           disruptionPolicy: 'Retry',
           template: { spec: { terminationGracePeriodSeconds: 1 } },
         }),
-        { at: 35_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'delete' },
+        podMeets(35_000, 'delete'),
       ],
       faults: [
         {
@@ -284,7 +279,7 @@ export const launches: readonly Regression[] = [
           { disruptionPolicy: 'Retry', template: { spec: { nodeSelector: { tape: 'yes' } } } },
           10_000,
         ),
-        { at: 62_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'evict' },
+        podMeets(62_000, 'evict'),
       ],
       faults: [{ at: 60_000, fault: 'lease-stolen' }],
     },
@@ -295,10 +290,7 @@ export const launches: readonly Regression[] = [
     promise: 'R1',
     plan: {
       ...{ seed: 'x-0', duration: 2 * minute, election: true },
-      deeds: [
-        at('at-0', { launchGuarantee: 'ExactlyOnce' }, 60_000),
-        { at: 60_900, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'evict' },
-      ],
+      deeds: [at('at-0', { launchGuarantee: 'ExactlyOnce' }, 60_000), podMeets(60_900, 'evict')],
       faults: [
         {
           ...{ at: 59_000, fault: 'kill-at-write', replica: 0, method: 'PATCH', path: '/pods/', skip: 0 },
@@ -335,7 +327,7 @@ export const launches: readonly Regression[] = [
           },
           30_000,
         ),
-        { at: 42_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'evict' },
+        podMeets(42_000, 'evict'),
       ],
       faults: [{ at: 34_000, fault: 'lease-stolen' }],
     },
@@ -369,10 +361,7 @@ export const launches: readonly Regression[] = [
     promise: 'S1',
     plan: {
       ...{ seed: 'mwxmqpnp-1381', duration: 5 * minute },
-      deeds: [
-        at('at-0', longRetry, 80_000),
-        { at: 96_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'evict' },
-      ],
+      deeds: [at('at-0', longRetry, 80_000), podMeets(96_000, 'evict')],
       faults: [
         // Longer pauses between the tries of the watch.
         { at: 20_000, fault: 'server-down', server: 0, for: 30_000 },
@@ -408,10 +397,7 @@ export const launches: readonly Regression[] = [
     promise: 'S1',
     plan: {
       ...{ seed: 'x-14', duration: 3 * minute, replicas: 2 },
-      deeds: [
-        at('at-0', longRetry, 30_000),
-        { at: 46_000, do: 'pod', label: ['app', 'at-0'], index: 0, what: 'delete' },
-      ],
+      deeds: [at('at-0', longRetry, 30_000), podMeets(46_000, 'delete')],
       faults: [
         {
           ...{ at: 29_000, fault: 'aimed', on: 'At RUNNING Launched', after: 0 },

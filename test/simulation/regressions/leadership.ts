@@ -1,5 +1,5 @@
 /** Leadership: what simulations have found about replicas that lead, stand by, no longer lead, or work side by side. */
-import { askingApp, askNoMore, at, minute, pod, podMeets, type Regression } from './parts.ts';
+import { askingApp, askNoMore, at, fullQuota, minute, pod, podMeets, type Regression } from './parts.ts';
 
 export const leadership: readonly Regression[] = [
   {
@@ -171,10 +171,7 @@ export const leadership: readonly Regression[] = [
         { at: 126_241, do: 'patch', resource: 'ats', name: 'at-0', body: { spec: { suspend: true } } },
       ],
       faults: [
-        {
-          ...{ at: 93_213, fault: 'refuse', method: 'POST', path: '/pods', code: 403, for: 75_000 },
-          message: 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7',
-        },
+        fullQuota(93_213, 75_000),
         { at: 120_599, fault: 'server-down', server: 0, for: 18_876 },
         { at: 121_636, fault: 'half-open', replica: 1 },
         { at: 122_380, fault: 'server-down', server: 1, for: 3244 },

@@ -1,5 +1,5 @@
 /** What regressions are made of: objects, and what is done to them. */
-import type { Creation, Deed, Plan } from '../plan/plan.ts';
+import type { Creation, Deed, FaultPlan, Plan } from '../plan/plan.ts';
 
 export interface Regression {
   readonly sentence: string;
@@ -141,6 +141,13 @@ export function budget(name: string): Deed {
   const spec = { minAvailable: '100%', selector: { matchLabels: { app: name } } };
   const object = { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: metadata(name), spec };
   return { at: 0, do: 'create', resource: 'poddisruptionbudgets', name, object };
+}
+
+/** A quota has no room for Pods, for so long. */
+export function fullQuota(when: number, length: number): FaultPlan {
+  const message = 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7';
+  const create = { method: 'POST', path: '/pods', code: 403, message } as const;
+  return { at: when, fault: 'refuse', ...create, for: length };
 }
 
 /** The first Pod of the At `at-0` meets that. */

@@ -6,6 +6,7 @@ import {
   at,
   configMap,
   edit,
+  fullQuota,
   minute,
   pod,
   podMeets,
@@ -68,10 +69,7 @@ export const requests: readonly Regression[] = [
       deeds: [at('at-0', { schedule: '2024-01-01T00:00:30Z' })],
       faults: [
         { at: 29_000, fault: 'partition', replica: 0, direction: 'out', for: 10_000 },
-        {
-          ...{ at: 29_500, fault: 'refuse', method: 'POST', path: '/pods', code: 403, for: 22_000 },
-          message: 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7',
-        },
+        fullQuota(29_500, 22_000),
         { at: 31_000, fault: 'sigstop', replica: 0, for: 20_000 },
       ],
     },
@@ -99,10 +97,7 @@ export const requests: readonly Regression[] = [
         touch(name, 36_000),
       ]),
       faults: [
-        {
-          ...{ at: 20_000, fault: 'refuse', method: 'POST', path: '/pods', code: 403, for: 40_000 },
-          message: 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7',
-        },
+        fullQuota(20_000, 40_000),
         {
           ...{ at: 25_000, fault: 'refuse', method: '', path: '/ats', code: 403, for: 35_000 },
           message: 'the operator cannot do that',
@@ -232,10 +227,7 @@ export const requests: readonly Regression[] = [
         at(`at-${index}`, { schedule: '2024-01-01T00:00:20Z' }, 0),
       ),
       faults: [
-        {
-          ...{ at: 15_000, fault: 'refuse', method: 'POST', path: '/pods', code: 403, for: 20_000 },
-          message: 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7',
-        },
+        fullQuota(15_000, 20_000),
         {
           ...{ at: 35_000, fault: 'refuse', method: 'POST', path: '/pods', code: 422, for: 30_000 },
           message: 'Pod is invalid: spec.runtimeClassName: Invalid value: "absent": not found',

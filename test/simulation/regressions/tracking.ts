@@ -1,5 +1,5 @@
 /** Tracking: what simulations have found about the gate, the finalizer and the label of Pods. */
-import { at, minute, type Regression } from './parts.ts';
+import { at, fullQuota, minute, type Regression } from './parts.ts';
 
 const due = '2024-01-01T00:09:21Z';
 
@@ -22,10 +22,7 @@ export const tracking: readonly Regression[] = [
       ...{ seed: 'mx0h12s3-531', duration: 2 * minute },
       deeds: [at('at-0', { schedule: '2024-01-01T00:00:30Z', launchGuarantee: 'ExactlyOnce' })],
       faults: [
-        {
-          ...{ at: 29_000, fault: 'refuse', method: 'POST', path: '/pods', code: 403, for: 50_000 },
-          message: 'exceeded quota: small, requested: pods=1, used: pods=7, limited: pods=7',
-        },
+        fullQuota(29_000, 50_000),
         {
           ...{ at: 60_000, fault: 'write-meets', method: 'PATCH', path: '/pods/', skip: 0, times: 2 },
           answer: 'hang',
