@@ -4,7 +4,7 @@
  */
 import { Random } from '../../../src/testing/random.ts';
 import { app, at, budget, edit, fullQuota, owner } from '../regressions/parts.ts';
-import { namespace } from './draw-ats.ts';
+import { absentImage, namespace } from './draw-ats.ts';
 import type { Deed, FaultPlan, Plan } from './plan.ts';
 
 /** What matters happens in this time, ms since the start. */
@@ -30,6 +30,8 @@ function briefOf(random: Random): Brief {
   if (random.fork('broken content').chance(0.06)) return drawBroken(random);
   if (random.fork('abandoned').chance(0.06)) return drawAbandoned(random);
   if (random.fork('taken back').chance(0.06)) return drawTakenBack(random);
+  if (random.fork('out of reach').chance(0.06)) return drawOutOfReach(random);
+  if (random.fork('template refused').chance(0.04)) return drawTemplateRefused(random);
   return random.chance(0.06) ? drawLine(random) : drawMeeting(random);
 }
 
@@ -108,6 +110,39 @@ function drawTakenBack(random: Random): Brief {
     ],
     faults: [],
     count: random.integer(3),
+  };
+}
+
+/** A Pod cannot start, its nodes answer no more before it is given up, and then its user wants its At ended. */
+function drawOutOfReach(random: Random): Brief {
+  const pendingTimeoutSeconds = 10 + random.integer(20);
+  const when = dueAt + (pendingTimeoutSeconds + random.integer(240)) * 1000;
+  const spec = {
+    ...{ schedule, pendingTimeoutSeconds, image: absentImage },
+    ...(random.chance(0.5) && { launchGuarantee: 'ExactlyOnce' }),
+  };
+  const state = random.pick(['stopped', 'disconnected', 'off'] as const);
+  const off = dueAt + random.pick([-1000, 5000]);
+  return {
+    deeds: [
+      at('at-0', spec),
+      { at: when, do: 'patch', resource: 'ats', name: 'at-0', body: { spec: { cancel: true } } },
+    ],
+    faults: [0, 1, 2].map((node) => ({ at: off, fault: 'node-off', node, state, for: 600_000 })),
+    count: random.integer(2),
+  };
+}
+
+/** The template of an owner may not be changed until the restart is stuck. */
+function drawTemplateRefused(random: Random): Brief {
+  const progressDeadlineSeconds = 10 + random.integer(20);
+  const type = random.pick(['Auto', 'RolloutRestart', 'RolloutRestart']);
+  const length = (progressDeadlineSeconds + random.integer(60)) * 1000;
+  const refused = { method: 'PATCH', path: '/daemonsets', code: random.pick([403, 422, 500] as const) };
+  return {
+    deeds: [...app({ strategy: { type, progressDeadlineSeconds } }), edit(crowdFrom, { message: 'two' })],
+    faults: [{ at: crowdFrom - 1000, fault: 'refuse', ...refused, message: 'not now', for: length }],
+    count: random.integer(2),
   };
 }
 

@@ -80,6 +80,20 @@ describe('L9, limits end', () => {
     }
   });
 
+  it('is broken by an At whose node does not answer where its user has canceled it or its time is over, and else not', () => {
+    const fault = { type: 'fault', id: 1, kind: 'node-off', replica: undefined, text: 'off' } as const;
+    const off = (spec: object, isStarted: boolean, kind: string = fault.kind) =>
+      withPod(made({ ...spec }, running), isStarted).add({ ...fault, kind, state: 'begins', time: begin });
+    for (const [spec, isStarted, broken] of [
+      [{ cancel: true }, true, ['L9 cancel']],
+      [{ activeDeadlineSeconds: 60 }, true, ['L9 activeDeadline']],
+      [{ pendingTimeoutSeconds: 60 }, false, []],
+    ] as const) {
+      assert.deepEqual(off(spec, isStarted).calm(20 * minute).broken, broken);
+      assert.deepEqual(off(spec, isStarted, 'server-down').calm(20 * minute).broken, []);
+    }
+  });
+
   it('is broken by a run that goes on after more failures than its backoffLimit', () => {
     const failing = (failures: number) => {
       const run = withPod(made({ backoffLimit: 2 }, running), true);

@@ -22,6 +22,9 @@ const defaultGraceSeconds = 30;
 const stopsWithin = 180_000;
 const defaultPendingTimeoutSeconds = 900;
 const defaultBackoffLimit = 6;
+const nodeOff = 'node-off';
+/** These end an At also where the node of its Pod does not answer. */
+const heldAnyway: ReadonlySet<Limit['limit']> = new Set(['cancel', 'activeDeadline']);
 
 export const limitsEnd: NamedPromise = {
   name: 'L9',
@@ -29,9 +32,10 @@ export const limitsEnd: NamedPromise = {
     'an At that is canceled, late, past a limit of its run, or past its ttl is over, once the faults have stopped',
   start: (history) => ({
     calm() {
-      if (!hasWorked(history, actsWithin)) return undefined;
+      if (!hasWorked(history, actsWithin, nodeOff)) return undefined;
+      const isWhole = history.faults.size === 0;
       return among(history.runs.byUid.values(), (run) => {
-        const limits = limitsOf(run);
+        const limits = limitsOf(run).filter(({ limit }) => isWhole || heldAnyway.has(limit));
         if (limits.length === 0) return undefined;
         const broken = limits.find(({ at, within }) => {
           return history.time - Math.max(at, history.disturbedAt) > within;

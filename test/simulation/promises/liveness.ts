@@ -20,15 +20,15 @@ export const settling = 30_000;
 /** After so long without a bookmark a watch counts as silent and is opened again; with its retries, in milliseconds. */
 export const blindFor = 210_000;
 
-/** Whether some replica has been able to work for so long, in milliseconds. */
-export function hasWorked(history: History, forMs: number): boolean {
-  return hasWorkedSince(history, history.time - forMs);
+/** Whether some replica has been able to work for so long, in milliseconds; faults of the kinds `besides` may last. */
+export function hasWorked(history: History, forMs: number, ...besides: readonly string[]): boolean {
+  return hasWorkedSince(history, history.time - forMs, ...besides);
 }
 
 /** The same since then. */
-export function hasWorkedSince(history: History, since: number): boolean {
+export function hasWorkedSince(history: History, since: number, ...besides: readonly string[]): boolean {
   return (
-    history.faults.size === 0 &&
+    [...history.faults.values()].every(({ kind }) => besides.includes(kind)) &&
     history.faultedAt <= since &&
     history.time - history.blindedAt > blindFor &&
     [...history.replicas.values()].some(
