@@ -337,7 +337,7 @@ const setRows: readonly WorkloadRow[] = [
       // It goes together with the others, and alone comes back.
       const only = await subject.until('a single Pod of the new template', async () => {
         const [pod, ...others] = await subject.list(pods);
-        return others.length === 0 && pod?.metadata.annotations?.a === 'b' && pod;
+        return others.length === 0 && pod?.metadata.annotations?.a === 'b' && isReady(pod) && pod;
       });
       assert.equal(only.metadata.name, 'db-0');
       assert.deepEqual(created(subject).slice(3), ['db-0']);
