@@ -54,3 +54,22 @@ describe('a promise', () => {
     assert.match(figures.promises(), /^ +2 L0 +it is so$/);
   });
 });
+
+describe('what a replica had been shown', () => {
+  it('is known as of a minute ago, however often it was shown the object since', () => {
+    const history = new History([]);
+    const object = (resourceVersion: string) => ({ metadata: { name: 'a', uid: 'a', resourceVersion } });
+    const see = (time: number, version: string) =>
+      history.add({
+        ...{ type: 'seen', time, replica: 'replica-0', resource: 'ats' },
+        ...{ object: object(version), gone: false },
+      });
+    see(1000, '1');
+    for (let index = 0; index < 40; index += 1) see(400_000 + index, '2');
+    const versionAt = (time: number) =>
+      history.knownBy('replica-0', 'a', time)?.object.metadata.resourceVersion;
+    assert.equal(versionAt(399_000), '1');
+    see(500_000, '3');
+    assert.deepEqual([versionAt(399_000), versionAt(499_000)], [undefined, '2']);
+  });
+});

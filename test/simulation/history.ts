@@ -240,7 +240,8 @@ export class History {
     const states = seen.get(uid) ?? [];
     seen.set(uid, states);
     states.push({ object, time, gone });
-    if (states.length > keptStates && time - (states[0]?.time ?? time) > keptFor) states.shift();
+    // Until the second was shown, the first was what it knew.
+    if (states.length > keptStates && time - (states[1]?.time ?? time) > keptFor) states.shift();
   }
 
   replica(name: string): Replica {
