@@ -67,7 +67,7 @@ export function isReady(pod: Pod): boolean {
 const plurals: Readonly<Record<string, string>> = { StatefulSet: 'statefulsets', DaemonSet: 'daemonsets' };
 
 /** The Deployment, StatefulSet, DaemonSet or ReplicaSet that says how many Pods there should be. */
-function ownerOf(history: History, pod: Pod): KubernetesObject | undefined {
+export function ownerOf(history: History, pod: Pod): KubernetesObject | undefined {
   const { namespace = '' } = pod.metadata;
   const controller = controllerOf(pod);
   const plural = plurals[controller?.kind ?? ''] ?? 'replicasets';

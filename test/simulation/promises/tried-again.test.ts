@@ -62,6 +62,26 @@ describe('L8, a restart goes on', () => {
     assert.deepEqual(made.calm(3 * minute).broken, ['L8']);
   });
 
+  it('is kept until the deadline by one for an owner of which the selector leaves out every Pod', () => {
+    const ownerReferences = [
+      { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: 'd', controller: true },
+    ];
+    const metadata = { name: 'web', uid: 'web-rs', ownerReferences };
+    const { uid: deployment = '' } =
+      restart().history.objects.get('deployments', 'shop', 'web')?.metadata ?? {};
+    for (const [uid, minutes, broken] of [
+      ['of another', 12, []],
+      ['of another', 14, ['L8']],
+      [deployment, 12, ['L8']],
+    ] as const) {
+      const pending = { ...stuck.pending, owners: [{ kind: 'Deployment', name: 'web', uid }] };
+      const status = { readyReplicas: 1 };
+      const made = restart({ status: { pending } });
+      made.change('replicasets', { metadata, spec: { template }, status });
+      assert.deepEqual(made.calm(minutes * minute).broken, broken, uid);
+    }
+  });
+
   it('is kept by an eviction, a deletion and a change of the template that are refused', () => {
     const annotation = { 'k8spatterns.io/restarted-for.w': 'id' };
     const body = JSON.stringify({ spec: { template: { metadata: { annotations: annotation } } } });

@@ -7,7 +7,7 @@ import { among, type History, kept, type NamedPromise } from '../history.ts';
 import { hasLabels, selects } from '../selector.ts';
 import type { WatcherRun } from '../watchers.ts';
 import { hasWorked, isHeldBySpec } from './liveness.ts';
-import { brokenOwners, isFoundBroken, isReady, worksIn } from './pace.ts';
+import { brokenOwners, isFoundBroken, isReady, ownerOf, worksIn } from './pace.ts';
 import { removalOf, rolledOutBy } from './restarts.ts';
 
 /** Retries are about a minute apart, and an owner waits for the one before it; in milliseconds. */
@@ -42,7 +42,7 @@ export const restartGoesOn: NamedPromise = {
             triedAt ?? 0,
             newestPod(history, run),
           );
-          return history.time - since > triedWithin
+          return history.time - since > triedWithin + unseenWithin(history, run)
             ? {
                 text: `${watcher.metadata.name} is ${pending?.reason} with ${stalePods} stale Pods, and nothing comes of it`,
               }
@@ -52,6 +52,15 @@ export const restartGoesOn: NamedPromise = {
     };
   },
 };
+
+/** In milliseconds: the Pods of an owner that has begun are not seen once the selector leaves them out. */
+function unseenWithin(history: History, { watcher: { metadata, spec, status } }: WatcherRun): number {
+  const pods = history.objects.in<Pod>('pods', metadata.namespace ?? '').filter((pod) => selects(spec, pod));
+  const seen = new Set(pods.map((pod) => ownerOf(history, pod)?.metadata.uid));
+  const { progressDeadlineSeconds = 600 } = spec.strategy ?? {};
+  const isUnseen = (status?.pending?.owners ?? []).some(({ uid }) => !seen.has(uid));
+  return isUnseen ? progressDeadlineSeconds * 1000 : 0;
+}
 
 /** When the newest Pod of the watcher was created, in milliseconds: an owner may have mended itself, and be judged now. */
 function newestPod(history: History, { watcher: { metadata, spec } }: WatcherRun): number {

@@ -482,4 +482,17 @@ export const restarts: readonly Regression[] = [
       faults: [{ at: 26_000, fault: 'kill', replica: 0, for: 4000 }],
     },
   },
+  {
+    sentence:
+      'an owner had no Pod when the selector was edited so that it leaves it out, and was awaited until its deadline (mistake of the promise)',
+    promise: 'L8',
+    plan: {
+      deeds: [
+        ...app({ strategy: { type: 'Delete', maxUnavailable: '100%' } }),
+        edit(30_000, { message: 'two' }),
+        select(36_000, { app: 'other' }),
+      ],
+      faults: [{ at: 29_000, fault: 'restricted', for: 10_000 }],
+    },
+  },
 ];
